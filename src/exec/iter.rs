@@ -1,0 +1,124 @@
+//! What the user holds: an iterator that knows where it stands and how long it was waited for.
+
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use crate::data::Length;
+use crate::error::{Result, caught};
+use crate::plumbing::{Run, Running};
+use crate::stream::Position;
+
+/// An iterator over one epoch of a [`Stream`](crate::Stream).
+///
+/// Yields `Result`s. An error of one item takes that item's place and iteration goes on; an error that breaks the
+/// pipeline comes once, after all good items before it, and then the iterator ends for good. Dropping it at any moment
+/// stops its threads and joins them, within one call of a user's function.
+pub struct Iter<T> {
+    running: Option<Running<T>>,
+    run: Run,
+    length: Length,
+    item: u64,
+    waited: Duration,
+}
+
+impl<T> Iter<T> {
+    pub(crate) fn new(running: Running<T>, run: Run, length: Length) -> Iter<T> {
+        Iter { running: Some(running), run, length, item: 0, waited: Duration::ZERO }
+    }
+
+    /// Where the next item stands. Give it to [`Stream::seek`](crate::Stream::seek) to continue there.
+    pub fn position(&self) -> Position {
+        Position { epoch: self.run.epoch, item: self.item }
+    }
+
+    /// How long `next` has taken so far, all calls together: the time the consumer waited for its input.
+    pub fn waited(&self) -> Duration {
+        self.waited
+    }
+
+    /// Passes over `n` items, cheaply where the stages can.
+    pub(crate) fn pass(&mut self, n: u64) -> Result<()> {
+        let Some(running) = &mut self.running else { return Ok(()) };
+        let passed = caught("skip", self.item, || running.skip(n));
+        match passed {
+            Ok(passed) => {
+                self.item += passed;
+                Ok(())
+            }
+            Err(error) => {
+                self.end();
+                Err(error)
+            }
+        }
+    }
+
+    fn end(&mut self) {
+        self.run.stop.stop();
+        self.running = None;
+    }
+}
+
+impl<T> Iterator for Iter<T> {
+    type Item = Result<T>;
+
+    fn next(&mut self) -> Option<Result<T>> {
+        let running = self.running.as_mut()?;
+        let start = Instant::now();
+        let item = caught("next", self.item, || running.pull());
+        self.waited += start.elapsed();
+        match item {
+            Ok(Some(item)) => {
+                self.item += 1;
+                Some(Ok(item))
+            }
+            Ok(None) => {
+                self.end();
+                None
+            }
+            Err(error) => {
+                match error.is_fatal() {
+                    true => self.end(),
+                    false => self.item += 1,
+                }
+                Some(Err(error))
+            }
+        }
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        match (self.length, &self.running) {
+            (_, None) => (0, Some(0)),
+            (Length::Exact(n), _) => {
+                let left = n.saturating_sub(self.item);
+                // A fatal error can end the epoch at any item.
+                (0, usize::try_from(left).ok())
+            }
+            (Length::Unknown, _) => (0, None),
+            (Length::Infinite, _) => (usize::MAX, None),
+        }
+    }
+
+    /// Passes over `n` items as cheaply as the stages can, so that `iter.skip(n)` is a jump where the order is a function.
+    fn nth(&mut self, n: usize) -> Option<Result<T>> {
+        if n > 0
+            && let Err(error) = self.pass(n as u64)
+        {
+            return Some(Err(error));
+        }
+        self.next()
+    }
+}
+
+impl<T> std::iter::FusedIterator for Iter<T> {}
+
+impl<T> Drop for Iter<T> {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl<T> fmt::Debug for Iter<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Iter({:?}, {})", self.position(), self.length)
+    }
+}

@@ -1,0 +1,75 @@
+//! Rows in, minibatches out.
+//!
+//! Gristmill feeds training loops from feature and label files that are larger than memory: shuffled minibatches at the speed of
+//! the machine, in the same order every time, in a few megabytes, resumable to the row.
+//!
+//! ```
+//! use gristmill::{Dataset, Npy, Shuffle};
+//!
+//! let features = Npy::open("examples/data/digits-features.npy")?;
+//! let labels = Npy::open("examples/data/digits-labels.npy")?;
+//! let rows = Dataset::from_slices((("x", features), ("y", labels)))?;
+//! let (train, valid) = rows.split(0.9, 7)?;
+//! let batches = train.shuffle(Shuffle::blocks(42)).batch(128).cast::<f32>("x").prefetch(4);
+//! let batches = batches.typed::<(f32, u8)>()?;
+//! for epoch in 0..3 {
+//!     for batch in batches.epoch(epoch)? {
+//!         let (x, y) = batch?; // Tensor<f32> [128, 64], Tensor<u8> [128]
+//!         assert_eq!(x.view().shape()[0], y.as_slice().len());
+//!     }
+//! }
+//! # assert_eq!(train.len() + valid.len(), 1797);
+//! # Ok::<(), gristmill::Error>(())
+//! ```
+//!
+//! # The one idea
+//!
+//! **The order of an epoch is a function from position to row. Indices travel through the stages; rows do not. A row is copied once, at
+//! `batch`, straight out of the mapped file into the batch.** Speed, small memory, exact resume and determinism follow from it.
+//!
+//! # Words
+//!
+//! - *Row*: one index of the first axis of a file. *Column*: one file, field or array of them. *Source*: columns of equal length.
+//! - [`Dataset`]: a source and the *order* in which its rows come; rows can be reached by number. Its verbs are arithmetic.
+//! - [`Stream`]: *stages* over *items*, one at a time. Both are recipes: cheap to clone, they hold no position and read nothing.
+//! - *Epoch*: one pass. Explicit: [`Stream::epoch`] gives an [`Iter`] over epoch `k`, whatever was iterated before.
+//! - *Link*: a thread and a bounded channel between two stages. *Lanes*: several workers on one stage, order kept.
+//!
+//! # Errors and the end
+//!
+//! Iterators yield `Result`s. An error of one item (a [`try_map`](Stream::try_map) that failed) takes that item's place and iteration
+//! goes on; what breaks the pipeline (a changed file, a panic in a user's function) comes once, after all good items before it, and then
+//! the iterator ends. Arguments are checked when a stream is opened, planned or typed: nothing panics.
+//!
+//! # What is promised about files
+//!
+//! Files are opened read-only and mapped. No reference into a map is ever made; rows are copied out. A file that another process writes
+//! to or replaces while it is open is noticed after each batch ([`Error::Changed`]). A file that another process *cuts short* can still end
+//! the process with `SIGBUS`: write new data to another file and rename it.
+
+mod data;
+mod dataset;
+mod error;
+mod exec;
+mod order;
+mod outline;
+pub mod plumbing;
+mod rng;
+mod source;
+mod stage;
+mod stream;
+mod sys;
+
+pub use data::{
+    Array, Batch, Cell, CellRef, Collate, ColumnSpec, Conform, DType, Element, Length, Number, Projection,
+    Row, Slot, Spec, Tensor, Typed,
+};
+pub use dataset::Dataset;
+pub use error::{BoxError, Error, Result, caught};
+pub use exec::Iter;
+pub use order::Shuffle;
+pub use outline::{Outline, Plan, Step};
+pub use plumbing::Threads;
+pub use rng::RandomStream;
+pub use source::{Column, IntoColumn, IntoColumns, Npy, Raw};
+pub use stream::{Position, Stream};

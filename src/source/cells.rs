@@ -1,0 +1,217 @@
+//! The cells of one column in a block of memory or of a mapped file, and how they get into a batch.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::data::{Convert, DType};
+use crate::error::{Error, Result};
+use crate::sys::{Grid, Map, copy_from_slice};
+
+/// One column's rows, wherever they are.
+pub(crate) trait Cells: Send + Sync {
+    fn dtype(&self) -> DType;
+
+    fn shape(&self) -> &[usize];
+
+    fn rows(&self) -> u64;
+
+    /// Copies `rows` to `into`, as elements of the type that `convert` leads to.
+    fn gather(&self, rows: &[u64], into: &mut [u8], convert: &Convert) -> Result<()>;
+
+    /// Whether stored elements are in the other byte order than the machine's.
+    fn swapped(&self) -> bool {
+        false
+    }
+
+    /// Writes the expression that made the column.
+    fn describe(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result;
+
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// Where a block's bytes are.
+#[derive(Clone)]
+pub(crate) enum Store {
+    Map(Arc<Map>),
+    Memory(Arc<dyn Memory>),
+}
+
+/// Bytes of ours that stay as they are while they are shared.
+pub(crate) trait Memory: Send + Sync {
+    fn bytes(&self) -> &[u8];
+}
+
+impl Store {
+    fn copy(&self, grid: &Grid, rows: &[u64], into: &mut [u8], place: (usize, usize)) -> Result<()> {
+        match self {
+            Store::Map(map) => map.copy(grid, rows, into, place),
+            Store::Memory(memory) => match copy_from_slice(memory.bytes(), grid, rows, into, place) {
+                true => Ok(()),
+                false => Err(Error::Row { row: rows.iter().copied().max().unwrap_or(0), rows: grid.rows }),
+            },
+        }
+    }
+
+    fn verify(&self) -> Result<()> {
+        match self {
+            Store::Map(map) => map.verify(),
+            Store::Memory(_) => Ok(()),
+        }
+    }
+}
+
+/// How one row's elements lie.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Form {
+    pub(crate) dtype: DType,
+    pub(crate) swap: bool,
+    pub(crate) shape: Vec<usize>,
+    /// Bytes from one element to the next, by axis of `shape`; empty when they stand side by side in C order.
+    pub(crate) strides: Vec<usize>,
+}
+
+impl Form {
+    pub(crate) fn row_bytes(&self) -> usize {
+        self.shape.iter().product::<usize>().saturating_mul(self.dtype.bytes())
+    }
+
+    /// Calls `each` with the byte offset of every element of a row, in C order.
+    fn offsets(&self, mut each: impl FnMut(usize) -> Result<()>) -> Result<()> {
+        let mut index = vec![0; self.shape.len()];
+        if self.shape.contains(&0) {
+            return Ok(());
+        }
+        loop {
+            each(index.iter().zip(&self.strides).map(|(i, stride)| i * stride).sum())?;
+            // The next index, last axis fastest.
+            let Some(axis) = (0..index.len()).rev().find(|axis| index[*axis] + 1 < self.shape[*axis]) else {
+                return Ok(());
+            };
+            index[axis] += 1;
+            index[axis + 1..].fill(0);
+        }
+    }
+}
+
+impl fmt::Display for Form {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let order = if self.swap { "byte-swapped " } else { "" };
+        write!(f, "{order}{}{:?}", self.dtype, self.shape)
+    }
+}
+
+/// Rows at even distances in one block of bytes.
+#[derive(Clone)]
+pub(crate) struct Block {
+    pub(crate) store: Store,
+    pub(crate) grid: Grid,
+    pub(crate) form: Arc<Form>,
+}
+
+/// Bytes converted at a time: a fraction of the first-level cache, so that the second pass finds them there.
+const CHUNK: usize = 16 << 10;
+
+#[repr(C, align(64))]
+struct Scratch([u8; CHUNK]);
+
+impl Block {
+    pub(crate) fn gather(&self, rows: &[u64], into: &mut [u8], convert: &Convert) -> Result<()> {
+        let wide = self.form.row_bytes() > CHUNK;
+        match (convert.is_identity(), self.form.strides.is_empty()) {
+            (true, true) => self.store.copy(&self.grid, rows, into, (0, self.grid.bytes))?,
+            (true, false) => self.copy_strided(rows, into)?,
+            (false, _) if self.form.row_bytes() == 0 => {}
+            (false, true) if wide => self.convert_pieces(rows, into, convert)?,
+            (false, _) => self.convert_rows(rows, into, convert)?,
+        }
+        self.store.verify()
+    }
+
+    /// Element by element, each for all rows: in a file in Fortran order, an element's column is what lies together.
+    fn copy_strided(&self, rows: &[u64], into: &mut [u8]) -> Result<()> {
+        let (size, step) = (self.form.dtype.bytes(), self.form.row_bytes());
+        let mut at = 0;
+        self.form.offsets(|offset| {
+            self.store.copy(&self.grid.element(offset, size), rows, into, (at, step))?;
+            at += size;
+            Ok(())
+        })
+    }
+
+    /// Several rows at a time through the scratch.
+    fn convert_rows(&self, rows: &[u64], into: &mut [u8], convert: &Convert) -> Result<()> {
+        let row = self.form.row_bytes();
+        let mut near = Scratch([0; CHUNK]);
+        let mut far =
+            if row > CHUNK { crate::sys::Buffer::zeroed(row)? } else { crate::sys::Buffer::default() };
+        let scratch = if row > CHUNK { far.as_mut_slice() } else { &mut near.0[..] };
+        let at_once = (scratch.len() / row).max(1);
+        let (from_size, to_size) = convert.ratio();
+        let into_row = row / from_size * to_size;
+        for (rows, into) in rows.chunks(at_once).zip(into.chunks_mut(at_once * into_row)) {
+            let scratch = &mut scratch[..rows.len() * row];
+            match self.form.strides.is_empty() {
+                true => self.store.copy(&self.grid, rows, scratch, (0, row))?,
+                false => self.copy_strided(rows, scratch)?,
+            }
+            convert.run(scratch, into);
+        }
+        Ok(())
+    }
+
+    /// Row by row, each in pieces through the scratch.
+    fn convert_pieces(&self, rows: &[u64], into: &mut [u8], convert: &Convert) -> Result<()> {
+        let row = self.form.row_bytes();
+        let mut scratch = Scratch([0; CHUNK]);
+        let (from_size, to_size) = convert.ratio();
+        let piece = CHUNK / from_size * from_size;
+        for (i, into) in into.chunks_mut(row / from_size * to_size).enumerate() {
+            for (start, into) in (0..row).step_by(piece).zip(into.chunks_mut(piece / from_size * to_size)) {
+                let bytes = piece.min(row - start);
+                let scratch = &mut scratch.0[..bytes];
+                self.store.copy(&self.grid.element(start, bytes), &rows[i..=i], scratch, (0, bytes))?;
+                convert.run(scratch, into);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A column in a single block.
+pub(crate) struct One {
+    pub(crate) block: Block,
+    pub(crate) expression: String,
+    pub(crate) notes: Vec<String>,
+}
+
+impl Cells for One {
+    fn dtype(&self) -> DType {
+        self.block.form.dtype
+    }
+
+    fn shape(&self) -> &[usize] {
+        &self.block.form.shape
+    }
+
+    fn rows(&self) -> u64 {
+        self.block.grid.rows
+    }
+
+    fn gather(&self, rows: &[u64], into: &mut [u8], convert: &Convert) -> Result<()> {
+        self.block.gather(rows, into, convert)
+    }
+
+    fn swapped(&self) -> bool {
+        self.block.form.swap
+    }
+
+    fn describe(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.expression)
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.notes.clone()
+    }
+}

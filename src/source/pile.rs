@@ -1,0 +1,153 @@
+//! Many files end to end as one column.
+//!
+//! Tens of thousands of files are more than a process may have open, so maps are kept in a bounded shelf and opened
+//! again when needed; a file that changed since it was first seen is refused.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::cells::{Block, Cells, Form, Store};
+use crate::data::{Convert, DType};
+use crate::error::{Error, Result};
+use crate::sys::{Grid, Map, Stamp, open_files_limit};
+
+/// One file's share of a pile.
+pub(super) struct Part {
+    pub(super) path: PathBuf,
+    pub(super) stamp: Stamp,
+    pub(super) grid: Grid,
+    pub(super) form: Arc<Form>,
+}
+
+/// The open files, oldest first out.
+struct Shelf {
+    maps: Vec<Option<Arc<Map>>>,
+    ages: VecDeque<usize>,
+    room: usize,
+}
+
+pub(super) struct Pile {
+    parts: Vec<Part>,
+    /// First row of each part, and the number of all rows at the end.
+    starts: Vec<u64>,
+    shelf: Mutex<Shelf>,
+    expression: String,
+    notes: Vec<String>,
+}
+
+impl Pile {
+    /// A pile of parts with one element type and row shape.
+    pub(super) fn new(parts: Vec<Part>, expression: String, notes: Vec<String>) -> Result<Pile> {
+        let mut starts = vec![0u64];
+        for part in &parts {
+            let (first, this) = (&parts[0].form, &part.form);
+            if (first.dtype, first.swap, &first.shape) != (this.dtype, this.swap, &this.shape) {
+                let words = |part: &Part| format!("{} in {}", part.form, part.path.display());
+                let (expected, found) = (words(&parts[0]), words(part));
+                return Err(Error::spec("files of one column", expected, found));
+            }
+            let end = starts[starts.len() - 1].checked_add(part.grid.rows);
+            starts.push(end.ok_or_else(|| Error::argument("files", "at most 2^64 rows", "more"))?);
+        }
+        // A quarter of what the process may open: other columns, and the user, need some too.
+        let room = (open_files_limit() / 4).clamp(16, 4096);
+        let shelf = Mutex::new(Shelf { maps: vec![None; parts.len()], ages: VecDeque::new(), room });
+        Ok(Pile { parts, starts, shelf, expression, notes })
+    }
+
+    fn part_of(&self, row: u64) -> usize {
+        // Empty files share their start with the next one: the last part that starts at or before the row holds it.
+        self.starts[1..].partition_point(|end| *end <= row).min(self.parts.len().saturating_sub(1))
+    }
+
+    fn block(&self, number: usize) -> Result<Block> {
+        let part = &self.parts[number];
+        let mut shelf = self.shelf.lock().unwrap_or_else(PoisonError::into_inner);
+        let map = match &shelf.maps[number] {
+            Some(map) => map.clone(),
+            None => {
+                let map = Arc::new(Map::open(&part.path)?.expect(&part.stamp)?.mapped()?);
+                if shelf.ages.len() >= shelf.room
+                    && let Some(oldest) = shelf.ages.pop_front()
+                {
+                    shelf.maps[oldest] = None;
+                }
+                shelf.ages.push_back(number);
+                shelf.maps[number] = Some(map.clone());
+                map
+            }
+        };
+        Ok(Block { store: Store::Map(map), grid: part.grid, form: part.form.clone() })
+    }
+}
+
+impl Cells for Pile {
+    fn dtype(&self) -> DType {
+        self.parts[0].form.dtype
+    }
+
+    fn shape(&self) -> &[usize] {
+        &self.parts[0].form.shape
+    }
+
+    fn rows(&self) -> u64 {
+        self.starts[self.parts.len()]
+    }
+
+    fn gather(&self, rows: &[u64], into: &mut [u8], convert: &Convert) -> Result<()> {
+        if let Some(row) = rows.iter().find(|row| **row >= self.rows()) {
+            return Err(Error::Row { row: *row, rows: self.rows() });
+        }
+        let row_bytes = self.shape().iter().product::<usize>() * convert.ratio().1;
+        let mut rest = rows;
+        let mut done = 0;
+        let mut local = Vec::new();
+        while let Some(first) = rest.first() {
+            let number = self.part_of(*first);
+            let range = self.starts[number]..self.starts[number + 1];
+            let run = rest.iter().position(|row| !range.contains(row)).unwrap_or(rest.len());
+            local.clear();
+            local.extend(rest[..run].iter().map(|row| row - range.start));
+            self.block(number)?.gather(&local, &mut into[done..done + run * row_bytes], convert)?;
+            done += run * row_bytes;
+            rest = &rest[run..];
+        }
+        Ok(())
+    }
+
+    fn swapped(&self) -> bool {
+        self.parts[0].form.swap
+    }
+
+    fn describe(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.expression)
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.notes.clone()
+    }
+}
+
+/// The files that match `pattern`, in the order of their names.
+pub(super) fn glob(verb: &'static str, pattern: &str) -> Result<Vec<PathBuf>> {
+    let found = glob::glob(pattern)
+        .map_err(|e| Error::argument(verb, "a glob pattern", format!("{pattern:?}: {e}")))?;
+    let mut paths = Vec::new();
+    for entry in found {
+        paths.push(entry.map_err(|e| {
+            let path = e.path().to_owned();
+            Error::Io { action: "list", path, source: e.into() }
+        })?);
+    }
+    paths.sort();
+    match paths.is_empty() {
+        true => Err(Error::argument(
+            verb,
+            "a pattern that matches files",
+            format!("{pattern:?}, which matches none"),
+        )),
+        false => Ok(paths),
+    }
+}

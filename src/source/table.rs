@@ -1,0 +1,129 @@
+//! `from_slices`: columns side by side.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::cells::Cells;
+use super::column::{Column, IntoColumns};
+use crate::data::{Convert, Projection, Slot, Spec};
+use crate::dataset::Dataset;
+use crate::error::{Error, Result};
+use crate::plumbing::Source;
+
+impl Dataset {
+    /// The rows of one or more columns of equal length: memory-mapped files, memory, or both.
+    ///
+    /// Takes a tuple of columns (named `"0"`, `"1"`, …), a tuple of `(name, column)` pairs, a single column, or a
+    /// `Vec` of [`Column`]s. Files are mapped, memory is kept; nothing is copied before a batch is made.
+    ///
+    /// # Errors
+    /// [`Error::Rows`] naming two columns of different lengths; [`Error::Spec`] when a name stands twice; those of
+    /// opening a file.
+    ///
+    /// # Examples
+    /// ```
+    /// use gristmill::Dataset;
+    ///
+    /// let x = ndarray::arr2(&[[1.0f32, 2.0], [3.0, 4.0], [5.0, 6.0]]);
+    /// let rows = Dataset::from_slices((("x", x), ("y", vec![0i64, 1, 2])))?;
+    /// assert_eq!(rows.spec().to_string(), "(x: f32[2], y: i64)");
+    /// for batch in rows.batch(2).iter()? {
+    ///     let batch = batch?;
+    ///     println!("{:?} {:?}", batch.column::<f32>("x")?, batch.column::<i64>("y")?);
+    /// }
+    /// # Ok::<(), gristmill::Error>(())
+    /// ```
+    pub fn from_slices(columns: impl IntoColumns) -> Result<Dataset> {
+        let columns = columns.into_columns()?;
+        let Some(first) = columns.first() else {
+            return Err(Error::argument("from_slices", "at least one column", "none"));
+        };
+        let rows = first.rows();
+        let spec = Spec::new(columns.iter().enumerate().map(|(i, c)| c.spec(i)).collect())?;
+        if let Some(i) = columns.iter().position(|c| c.rows() != rows) {
+            return Err(Error::Rows {
+                left: spec.columns[0].name.clone(),
+                left_rows: rows,
+                right: spec.columns[i].name.clone(),
+                right_rows: columns[i].rows(),
+            });
+        }
+        let named = columns.iter().any(|c| c.name.is_some());
+        let columns: Result<Vec<Field>> = columns.into_iter().map(Field::new).collect();
+        Ok(Dataset::whole(Arc::new(Table { spec, rows, named, fields: columns? })))
+    }
+}
+
+/// A column and how its elements get into a batch.
+#[derive(Clone)]
+struct Field {
+    cells: Arc<dyn Cells>,
+    convert: Convert,
+}
+
+impl Field {
+    fn new(column: Column) -> Result<Field> {
+        let dtype = column.cells.dtype();
+        let convert = Convert::new(dtype, column.cells.swapped(), dtype);
+        let convert = convert.ok_or_else(|| Error::spec("column", "a supported type", dtype))?;
+        Ok(Field { cells: column.cells, convert })
+    }
+}
+
+struct Table {
+    spec: Arc<Spec>,
+    rows: u64,
+    named: bool,
+    fields: Vec<Field>,
+}
+
+impl Source for Table {
+    fn spec(&self) -> &Arc<Spec> {
+        &self.spec
+    }
+
+    fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    fn gather(&self, rows: &[u64], into: &mut [Slot<'_>]) -> Result<()> {
+        for (field, slot) in self.fields.iter().zip(into) {
+            field.cells.gather(rows, slot.bytes(), &field.convert)?;
+        }
+        Ok(())
+    }
+
+    fn describe(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("from_slices(")?;
+        for (i, (field, column)) in self.fields.iter().zip(&self.spec.columns).enumerate() {
+            out.write_str(if i > 0 { ", " } else { "" })?;
+            if self.named {
+                write!(out, "{:?}: ", column.name)?;
+            }
+            field.cells.describe(out)?;
+        }
+        out.write_str(")")
+    }
+
+    fn project(&self, change: &Projection) -> Option<Arc<dyn Source>> {
+        let columns = change.apply(&self.spec).ok()?;
+        let mut fields = Vec::with_capacity(columns.len());
+        for (at, column) in &columns {
+            let cells = self.fields[*at].cells.clone();
+            // A cast of a cast is not one conversion: the first would be lost.
+            let (from, now) = (cells.dtype(), self.spec.columns[*at].dtype);
+            let convert = match now == column.dtype {
+                true => self.fields[*at].convert,
+                false if from == now => Convert::new(from, cells.swapped(), column.dtype)?,
+                false => return None,
+            };
+            fields.push(Field { cells, convert });
+        }
+        let spec = Spec::new(columns.into_iter().map(|(_, column)| column).collect()).ok()?;
+        Some(Arc::new(Table { spec, rows: self.rows, named: true, fields }))
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.fields.iter().flat_map(|field| field.cells.notes()).collect()
+    }
+}

@@ -1,0 +1,80 @@
+//! `zip`: items of two streams in pairs.
+
+use crate::data::Length;
+use crate::error::{Error, Result};
+use crate::plumbing::{Outline, Pull, Run, Running, Stage, Upstream};
+use crate::stream::Stream;
+
+impl<T: Send + 'static> Stream<T> {
+    /// Pairs of this stream's items and `other`'s, until the shorter one ends.
+    ///
+    /// Pairs never shift: when one side's item is an error, the pair is that error, and the other side's item goes with it.
+    ///
+    /// **Order:** kept · **Holds:** one item · **Threads:** none
+    ///
+    /// # Examples
+    /// ```
+    /// # use gristmill::Dataset;
+    /// let pairs = Dataset::from_generator(|_| 1..4).zip(Dataset::from_generator(|_| ["a", "b"]));
+    /// assert_eq!(pairs.iter()?.collect::<Result<Vec<_>, _>>()?, [(1, "a"), (2, "b")]);
+    /// # Ok::<(), gristmill::Error>(())
+    /// ```
+    pub fn zip<U: Send + 'static>(self, other: Stream<U>) -> Stream<(T, U)> {
+        let right = other.upstream();
+        self.then(|left| ZipStage { left, right })
+    }
+}
+
+struct ZipStage<T, U> {
+    left: Upstream<T>,
+    right: Upstream<U>,
+}
+
+impl<T: Send + 'static, U: Send + 'static> Stage for ZipStage<T, U> {
+    type Item = (T, U);
+
+    fn outline(&self, run: &Run) -> Result<Outline> {
+        let (left, right) = (self.left.outline(run)?, self.right.outline(run)?);
+        let length = match (left.length, right.length) {
+            (Length::Exact(a), Length::Exact(b)) => Length::Exact(a.min(b)),
+            (Length::Infinite, other) | (other, Length::Infinite) => other,
+            _ => Length::Unknown,
+        };
+        let bytes = left.item_bytes.zip(right.item_bytes).map(|(a, b)| a.saturating_add(b));
+        Ok(left.join("zip", right).length(length).columns(None).sized(bytes))
+    }
+
+    fn open(&self, run: &Run) -> Result<Running<(T, U)>> {
+        Ok(Box::new(ZipPull { left: self.left.open(run)?, right: self.right.open(run)? }))
+    }
+
+    fn label(&self) -> &'static str {
+        "zip"
+    }
+}
+
+struct ZipPull<T, U> {
+    left: Running<T>,
+    right: Running<U>,
+}
+
+impl<T, U> Pull for ZipPull<T, U> {
+    type Item = (T, U);
+
+    fn pull(&mut self) -> Result<Option<(T, U)>> {
+        match (self.left.pull(), self.right.pull()) {
+            (Ok(Some(left)), Ok(Some(right))) => Ok(Some((left, right))),
+            // The side that broke tells why; an item's error beside it would hide that.
+            (Err(error), other) if error.is_fatal() || !other.as_ref().is_err_and(Error::is_fatal) => {
+                Err(error)
+            }
+            (_, Err(error)) => Err(error),
+            _ => Ok(None),
+        }
+    }
+
+    fn skip(&mut self, n: u64) -> Result<u64> {
+        let left = self.left.skip(n)?;
+        Ok(left.min(self.right.skip(n)?))
+    }
+}

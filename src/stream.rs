@@ -1,0 +1,222 @@
+//! A stream: a chain of stages, the settings of its runs, and the one place that decides where threads go.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::data::{Length, Projection, Spec};
+use crate::error::{Error, Result};
+use crate::exec::{self, Iter};
+use crate::outline::{Plan, human};
+use crate::plumbing::{Outline, Placement, Run, Running, Settings, Stage, Threads, Upstream};
+
+/// Items in motion: a chain of stages over items of type `T`.
+///
+/// A recipe: cheap to clone, holds no position, reads nothing and starts no thread before the first `next` of an
+/// [`Iter`]. Any number of iterators of one stream live at once; each has its own threads and position.
+pub struct Stream<T> {
+    stage: Upstream<T>,
+    settings: Settings,
+}
+
+impl<T: Send + 'static> Stream<T> {
+    /// A stream of a first stage of your own.
+    pub fn new(stage: impl Stage<Item = T> + 'static) -> Stream<T> {
+        Stream { stage: Arc::new(Placed(stage)), settings: Settings::default() }
+    }
+
+    /// This stream with one more stage, made from it by `make`. See `examples/own_stage.rs`.
+    pub fn then<U, S>(self, make: impl FnOnce(Upstream<T>) -> S) -> Stream<U>
+    where
+        U: Send + 'static,
+        S: Stage<Item = U> + 'static,
+    {
+        Stream { stage: Arc::new(Placed(make(self.stage))), settings: self.settings }
+    }
+
+    /// The stages of this stream, for a stage that joins it with another.
+    pub fn upstream(&self) -> Upstream<T> {
+        self.stage.clone()
+    }
+
+    /// Sets which stages get threads. Items, order and errors are the same for all choices.
+    pub fn threads(mut self, threads: Threads) -> Stream<T> {
+        self.settings.threads = threads;
+        self
+    }
+
+    /// Sets the number of workers of gathers, and of parallel maps that do not say. Without this, one for every core this process may use,
+    /// by affinity and cgroup quota, less one for the training loop.
+    pub fn workers(mut self, workers: usize) -> Stream<T> {
+        self.settings.workers = Some(workers);
+        self
+    }
+
+    /// Sets the most bytes one iterator may hold. A stream whose plan needs more is refused when it is opened, with the numbers.
+    pub fn budget(mut self, bytes: u64) -> Stream<T> {
+        self.settings.budget_bytes = Some(bytes);
+        self
+    }
+
+    /// Items of one epoch, where that is known without running.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] or [`Error::Spec`] when a stage was given what it cannot take.
+    pub fn length(&self) -> Result<Length> {
+        Ok(self.outline()?.length)
+    }
+
+    /// The columns of the stream's batches or rows, where they are known without running.
+    ///
+    /// # Errors
+    /// As [`length`](Stream::length).
+    pub fn spec(&self) -> Result<Option<Arc<Spec>>> {
+        Ok(self.outline()?.spec)
+    }
+
+    /// Stages, threads, links and bytes of a run, and warnings about what is likely not meant. Reads nothing.
+    ///
+    /// # Errors
+    /// As [`length`](Stream::length).
+    pub fn plan(&self) -> Result<Plan> {
+        Ok(self.outline()?.into_plan())
+    }
+
+    /// An iterator over epoch 0.
+    ///
+    /// # Errors
+    /// As [`epoch`](Stream::epoch).
+    pub fn iter(&self) -> Result<Iter<T>> {
+        self.epoch(0)
+    }
+
+    /// An iterator over epoch `epoch`. Its items depend on the epoch's number alone, never on what was iterated before.
+    ///
+    /// # Errors
+    /// Whatever keeps the run from starting: wrong arguments, a budget that is too small, a file that changed.
+    pub fn epoch(&self, epoch: u64) -> Result<Iter<T>> {
+        let run = Run::new(epoch, self.settings);
+        let plan = self.plan()?;
+        let (peak, budget) = (plan.peak_bytes(), self.settings.budget_bytes);
+        if let Some(budget) = budget.filter(|budget| peak > *budget) {
+            return Err(Error::Memory {
+                what: format!("{plan}\nthis stream"),
+                bytes: peak,
+                limit: format!("the budget is {}", human(budget)),
+                help: "lower batch, prefetch, buffer or workers, or raise the budget".into(),
+            });
+        }
+        let running = self.stage.open(&run)?;
+        Ok(Iter::new(running, run, plan.length))
+    }
+
+    /// An iterator that continues at `position`, with the very item that would have come next. O(1) for batches of a
+    /// dataset whose order is a function; stages that cannot jump replay.
+    ///
+    /// # Errors
+    /// As [`epoch`](Stream::epoch), and what the skipped part of a replay ends with.
+    ///
+    /// # Examples
+    /// ```
+    /// use gristmill::{Dataset, Shuffle};
+    ///
+    /// let stream = Dataset::range(100)?.shuffle(Shuffle::full(7)).batch(10);
+    /// let mut first = stream.epoch(3)?;
+    /// first.by_ref().take(4).for_each(drop);
+    /// let mut second = stream.seek(first.position())?;
+    /// assert_eq!(first.next().transpose()?, second.next().transpose()?);
+    /// # Ok::<(), gristmill::Error>(())
+    /// ```
+    pub fn seek(&self, position: Position) -> Result<Iter<T>> {
+        let mut iter = self.epoch(position.epoch)?;
+        iter.pass(position.item)?;
+        Ok(iter)
+    }
+
+    /// This stream with its columns changed by the last stage itself, if that stage can.
+    pub(crate) fn projected(&self, change: &Projection) -> Option<Stream<T>> {
+        let stage = self.stage.project(change)?;
+        Some(Stream { stage, settings: self.settings })
+    }
+
+    fn outline(&self) -> Result<Outline> {
+        self.stage.outline(&Run::new(0, self.settings))
+    }
+}
+
+/// Where an iterator stands: what was delivered counts, not what was read ahead. Under 40 bytes as JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+pub struct Position {
+    /// The epoch.
+    pub epoch: u64,
+    /// Items delivered in it.
+    pub item: u64,
+}
+
+impl<T> Clone for Stream<T> {
+    fn clone(&self) -> Stream<T> {
+        Stream { stage: self.stage.clone(), settings: self.settings }
+    }
+}
+
+impl<T: Send + 'static> fmt::Debug for Stream<T> {
+    /// The expression that made the stream.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.outline() {
+            Ok(outline) => f.write_str(outline.expression()),
+            Err(error) => write!(f, "Stream(refused: {error})"),
+        }
+    }
+}
+
+/// Every stage of every stream stands in one of these: it alone decides whether the stage gets a thread.
+struct Placed<S>(S);
+
+impl<S: Stage> Placed<S> {
+    /// The depth of the link to put behind the stage, or `None` to run it with its consumer; and the run to open it with.
+    fn place(&self, run: &Run) -> Result<(Option<usize>, Run)> {
+        let below = Run { hosted: false, ..run.clone() };
+        let link = match (run.settings.threads, self.0.placement(&below)?) {
+            (Threads::None, _) | (_, Placement::Own) => None,
+            (_, Placement::Thread(_)) if run.hosted => None,
+            (_, Placement::Thread(depth)) => Some(depth),
+            (Threads::EachStage, Placement::Consumer) => Some(1),
+            (Threads::Auto, Placement::Consumer) => None,
+        };
+        Ok((link, below))
+    }
+}
+
+impl<S: Stage> Stage for Placed<S> {
+    type Item = S::Item;
+
+    fn outline(&self, run: &Run) -> Result<Outline> {
+        let (link, below) = self.place(run)?;
+        let outline = self.0.outline(&below)?;
+        Ok(match link {
+            Some(depth) => outline.threads(1, depth),
+            None => outline,
+        })
+    }
+
+    fn open(&self, run: &Run) -> Result<Running<S::Item>> {
+        let (link, mut below) = self.place(run)?;
+        match link {
+            None => self.0.open(&below),
+            Some(depth) => {
+                below.stop = run.stop.child();
+                let running = self.0.open(&below)?;
+                Ok(exec::link(self.0.label(), depth, running, below.stop))
+            }
+        }
+    }
+
+    fn label(&self) -> &'static str {
+        self.0.label()
+    }
+
+    fn project(&self, change: &Projection) -> Option<Upstream<S::Item>> {
+        self.0.project(change)
+    }
+}
