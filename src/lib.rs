@@ -73,3 +73,8 @@ pub use plumbing::Threads;
 pub use rng::RandomStream;
 pub use source::{Column, IntoColumn, IntoColumns, Npy, Raw};
 pub use stream::{Position, Stream};
+
+/// The README's example, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

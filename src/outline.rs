@@ -158,7 +158,8 @@ impl Plan {
 
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{:<44} {:>7} {:>6} {:>12} {:>12}", "stage", "threads", "link", "item", "held")?;
+        const WIDTH: usize = 44;
+        writeln!(f, "{:<WIDTH$} {:>7} {:>6} {:>12} {:>12}", "stage", "threads", "link", "item", "held")?;
         for step in &self.steps {
             let indent = "  ".repeat(step.depth);
             let dash = |n: usize| if n == 0 { "-".into() } else { n.to_string() };
@@ -169,12 +170,17 @@ impl fmt::Display for Plan {
                 (n, Some(bytes)) => human(n.saturating_mul(bytes)),
                 (n, None) => format!("{n} items"),
             };
-            let call = format!("{indent}{}", step.call);
+            let mut call = format!("{indent}{}", step.call);
+            if call.len() > WIDTH {
+                writeln!(f, "{call}")?;
+                call.clear();
+            }
             let (threads, link) = (dash(step.threads), dash(step.link));
-            writeln!(f, "{call:<44} {threads:>7} {link:>6} {item:>12} {bytes:>12}")?;
+            writeln!(f, "{call:<WIDTH$} {threads:>7} {link:>6} {item:>12} {bytes:>12}")?;
         }
         let (threads, peak) = (self.threads(), human(self.peak_bytes()));
-        write!(f, "{} items an epoch, {threads} threads beside yours, at most {peak} held", self.length)?;
+        let s = if threads == 1 { "" } else { "s" };
+        write!(f, "{} items an epoch, {threads} thread{s} beside yours, at most {peak} held", self.length)?;
         for warning in &self.warnings {
             write!(f, "\nwarning: {warning}")?;
         }
@@ -195,4 +201,15 @@ pub(crate) fn human(bytes: u64) -> String {
         0 => format!("{bytes} B"),
         _ => format!("{value:.1} {}", UNITS[unit]),
     }
+}
+
+/// A type's name without the paths of its parts, for expressions.
+pub(crate) fn short_name<T>() -> String {
+    let mut short = String::new();
+    for part in
+        std::any::type_name::<T>().split_inclusive(|c: char| !c.is_alphanumeric() && c != '_' && c != ':')
+    {
+        short.push_str(part.rsplit("::").next().unwrap_or(part));
+    }
+    short
 }

@@ -69,13 +69,13 @@ struct Lanes<T, U> {
 /// What the workers share: the upstream, and the number of its next item.
 struct Feed<T> {
     upstream: Option<Running<T>>,
-    permits: Receiver<()>,
     ticket: u64,
 }
 
 struct Lane<T, U> {
     label: &'static str,
     first: u64,
+    permits: Receiver<()>,
     feed: Arc<Mutex<Feed<T>>>,
     work: Arc<Work<T, U>>,
     slots: Vec<Sender<Message<U>>>,
@@ -90,11 +90,18 @@ impl<T: Send + 'static, U: Send + 'static> Lanes<T, U> {
             // Room for all of them: the channel was made this large.
             let _ = permits.try_send(());
         }
-        let feed = Arc::new(Mutex::new(Feed { upstream: Some(upstream), permits: taken, ticket: 0 }));
+        let feed = Arc::new(Mutex::new(Feed { upstream: Some(upstream), ticket: 0 }));
         let mut threads = Vec::with_capacity(self.workers);
         for _ in 0..self.workers {
             let (label, first) = (self.label, self.passed);
-            let lane = Lane { label, first, feed: feed.clone(), work: work.clone(), slots: senders.clone() };
+            let lane = Lane {
+                label,
+                first,
+                permits: taken.clone(),
+                feed: feed.clone(),
+                work: work.clone(),
+                slots: senders.clone(),
+            };
             match spawn(label, move || lane.run()) {
                 Ok(thread) => threads.push(thread),
                 Err(error) => {
@@ -189,9 +196,8 @@ impl<T, U> Lane<T, U> {
                 Message::Item(item) => item.as_ref().is_err_and(Error::is_fatal),
                 Message::End => true,
             };
-            if ends {
-                self.feed.lock().unwrap_or_else(PoisonError::into_inner).upstream = None;
-            }
+            // Never waits: the permit that this ticket came with is the slot's. So a fatal error reaches the consumer
+            // whatever the other workers wait for, and its leaving ends them.
             let slot = (ticket % self.slots.len() as u64) as usize;
             if self.slots[slot].send(message).is_err() || ends {
                 return;
@@ -201,9 +207,9 @@ impl<T, U> Lane<T, U> {
 
     /// Takes a ticket and works on its item; `None` when the upstream has ended.
     fn step(&self) -> Option<(u64, Message<U>)> {
+        self.permits.recv().ok()?;
         let (ticket, item) = {
             let mut feed = self.feed.lock().unwrap_or_else(PoisonError::into_inner);
-            feed.permits.recv().ok()?;
             let ticket = feed.ticket;
             let upstream = feed.upstream.as_mut()?;
             let item = caught(self.label, self.first + ticket, || upstream.pull());

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::data::Length;
 use crate::dataset::Dataset;
 use crate::error::{BoxError, Error, Result, caught};
+use crate::outline::short_name;
 use crate::plumbing::{Outline, Placement, Pull, Run, Running, Stage};
 use crate::stream::Stream;
 
@@ -66,16 +67,6 @@ impl Dataset {
             move |epoch| factory(epoch).into_iter().map(|item: Result<T, E>| item.map_err(Into::into));
         Stream::new(Generator { call, factory: Arc::new(factory) })
     }
-}
-
-/// A type's name without the paths of its parts.
-fn short_name<T>() -> String {
-    let name = std::any::type_name::<T>();
-    let mut short = String::new();
-    for part in name.split_inclusive(|c: char| !c.is_alphanumeric() && c != '_' && c != ':') {
-        short.push_str(part.rsplit("::").next().unwrap_or(part));
-    }
-    short
 }
 
 struct Generator<F> {

@@ -68,7 +68,7 @@ impl Pile {
         let map = match &shelf.maps[number] {
             Some(map) => map.clone(),
             None => {
-                let map = Arc::new(Map::open(&part.path)?.expect(&part.stamp)?.mapped()?);
+                let map = Arc::new(Map::open(&part.path)?.unchanged_since(&part.stamp)?.mapped()?);
                 if shelf.ages.len() >= shelf.room
                     && let Some(oldest) = shelf.ages.pop_front()
                 {

@@ -23,12 +23,8 @@ impl Dataset {
     /// # Ok::<(), gristmill::Error>(())
     /// ```
     pub fn range(rows: u64) -> Result<Dataset> {
-        Dataset::from_slices(vec![Column::new(Numbers {
-            start: 0,
-            step: 1,
-            rows,
-            text: format!("range({rows})"),
-        })])
+        let numbers = Numbers { start: 0, step: 1, rows, text: format!("range({rows})") };
+        Dataset::table(vec![Column::new(numbers)], "")
     }
 
     /// The numbers from `start` towards `stop` by `step` as one `i64` column, as Python's `range`: empty when the step
@@ -52,12 +48,8 @@ impl Dataset {
             0 => return Err(crate::Error::argument("range_by", "a step other than 0", 0)),
             _ => (distance.max(0) as u64).div_ceil(step.unsigned_abs()),
         };
-        Dataset::from_slices(vec![Column::new(Signed(Numbers {
-            start: start as u64,
-            step: step as u64,
-            rows,
-            text,
-        }))])
+        let numbers = Numbers { start: start as u64, step: step as u64, rows, text };
+        Dataset::table(vec![Column::new(Signed(numbers))], "")
     }
 }
 

@@ -34,7 +34,11 @@ impl Dataset {
     /// # Ok::<(), gristmill::Error>(())
     /// ```
     pub fn from_slices(columns: impl IntoColumns) -> Result<Dataset> {
-        let columns = columns.into_columns()?;
+        Dataset::table(columns.into_columns()?, "from_slices")
+    }
+
+    /// The rows of these columns, by the verb `verb`; by the only column's own expression where the verb is empty.
+    pub(super) fn table(columns: Vec<Column>, verb: &'static str) -> Result<Dataset> {
         let Some(first) = columns.first() else {
             return Err(Error::argument("from_slices", "at least one column", "none"));
         };
@@ -48,9 +52,9 @@ impl Dataset {
                 right_rows: columns[i].rows(),
             });
         }
-        let named = columns.iter().any(|c| c.name.is_some());
+        let expression = expression(verb, &columns).into();
         let columns: Result<Vec<Field>> = columns.into_iter().map(Field::new).collect();
-        Ok(Dataset::whole(Arc::new(Table { spec, rows, named, fields: columns? })))
+        Ok(Dataset::whole(Arc::new(Table { spec, rows, expression, fields: columns? })))
     }
 }
 
@@ -70,10 +74,22 @@ impl Field {
     }
 }
 
+fn expression(verb: &str, columns: &[Column]) -> String {
+    if let ("", [only]) = (verb, columns) {
+        return format!("{only:?}");
+    }
+    let column = |c: &Column| match &c.name {
+        Some(name) => format!("{name:?}: {c:?}"),
+        None => format!("{c:?}"),
+    };
+    format!("{verb}({})", columns.iter().map(column).collect::<Vec<_>>().join(", "))
+}
+
 struct Table {
     spec: Arc<Spec>,
     rows: u64,
-    named: bool,
+    /// As the user wrote it, whatever was projected since.
+    expression: Arc<str>,
     fields: Vec<Field>,
 }
 
@@ -94,15 +110,7 @@ impl Source for Table {
     }
 
     fn describe(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("from_slices(")?;
-        for (i, (field, column)) in self.fields.iter().zip(&self.spec.columns).enumerate() {
-            out.write_str(if i > 0 { ", " } else { "" })?;
-            if self.named {
-                write!(out, "{:?}: ", column.name)?;
-            }
-            field.cells.describe(out)?;
-        }
-        out.write_str(")")
+        out.write_str(&self.expression)
     }
 
     fn project(&self, change: &Projection) -> Option<Arc<dyn Source>> {
@@ -120,7 +128,7 @@ impl Source for Table {
             fields.push(Field { cells, convert });
         }
         let spec = Spec::new(columns.into_iter().map(|(_, column)| column).collect()).ok()?;
-        Some(Arc::new(Table { spec, rows: self.rows, named: true, fields }))
+        Some(Arc::new(Table { spec, rows: self.rows, expression: self.expression.clone(), fields }))
     }
 
     fn notes(&self) -> Vec<String> {

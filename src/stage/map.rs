@@ -34,7 +34,7 @@ impl<T: Send + 'static> Stream<T> {
     /// # Ok::<(), gristmill::Error>(())
     /// ```
     pub fn map<U: Send + 'static>(self, f: impl Fn(T) -> U + Send + Sync + 'static) -> Stream<U> {
-        self.mapped("map", move |item, _| Ok(f(item)))
+        self.mapped("map", "map(..)".into(), move |item, _| Ok(f(item)))
     }
 
     /// Each item passed through `f`, which may fail: the error takes the item's place, and iteration goes on after it.
@@ -55,7 +55,9 @@ impl<T: Send + 'static> Stream<T> {
         U: Send + 'static,
         E: Into<BoxError>,
     {
-        self.mapped("try_map", move |item, place| f(item).map_err(|e| failed("try_map", place, e)))
+        self.mapped("try_map", "try_map(..)".into(), move |item, place| {
+            f(item).map_err(|e| failed("try_map", place, e))
+        })
     }
 
     /// Each item passed through `f`, given random numbers of its own: a function of `seed`, the epoch and the item's
@@ -77,7 +79,9 @@ impl<T: Send + 'static> Stream<T> {
         seed: u64,
         f: impl Fn(T, &mut RandomStream) -> U + Send + Sync + 'static,
     ) -> Stream<U> {
-        self.mapped("map_seeded", move |item, place| Ok(f(item, &mut random(seed, place))))
+        self.mapped("map_seeded", format!("map_seeded({seed}, ..)"), move |item, place| {
+            Ok(f(item, &mut random(seed, place)))
+        })
     }
 
     /// As [`map`](Stream::map), on `workers` threads at once; 0 takes the stream's [`workers`](Stream::workers).
@@ -156,9 +160,10 @@ impl<T: Send + 'static> Stream<T> {
     pub(super) fn mapped<U: Send + 'static>(
         self,
         label: &'static str,
+        call: String,
         work: impl Fn(T, Place) -> Result<U> + Send + Sync + 'static,
     ) -> Stream<U> {
-        self.then(|upstream| MapStage { upstream, label, workers: None, work: Arc::new(work) })
+        self.then(|upstream| MapStage { upstream, label, call, workers: None, work: Arc::new(work) })
     }
 
     fn par_mapped<U: Send + 'static>(
@@ -167,7 +172,8 @@ impl<T: Send + 'static> Stream<T> {
         workers: usize,
         work: impl Fn(T, Place) -> Result<U> + Send + Sync + 'static,
     ) -> Stream<U> {
-        self.then(|upstream| MapStage { upstream, label, workers: Some(workers), work: Arc::new(work) })
+        let call = format!("{label}({workers}, ..)");
+        self.then(|upstream| MapStage { upstream, label, call, workers: Some(workers), work: Arc::new(work) })
     }
 }
 
@@ -182,6 +188,7 @@ fn random(seed: u64, place: Place) -> RandomStream {
 struct MapStage<T, U> {
     upstream: Upstream<T>,
     label: &'static str,
+    call: String,
     workers: Option<usize>,
     work: Arc<Work<T, U>>,
 }
@@ -201,11 +208,7 @@ impl<T: Send + 'static, U: Send + 'static> Stage for MapStage<T, U> {
     type Item = U;
 
     fn outline(&self, run: &Run) -> Result<Outline> {
-        let call = match self.workers {
-            Some(workers) => format!("{}({workers}, ..)", self.label),
-            None => format!("{}(..)", self.label),
-        };
-        let outline = self.upstream.outline(run)?.step(call).columns(None).sized(None);
+        let outline = self.upstream.outline(run)?.step(self.call.clone()).columns(None).sized(None);
         Ok(match self.lanes(run) {
             Some(workers) => outline.threads(workers, 0).holds(exec::in_flight(workers) as u64),
             None => outline,

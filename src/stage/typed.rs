@@ -2,6 +2,7 @@
 
 use crate::data::{Batch, Typed};
 use crate::error::Result;
+use crate::outline::short_name;
 use crate::stream::Stream;
 
 impl Stream<Batch> {
@@ -28,6 +29,7 @@ impl Stream<Batch> {
         if let Some(spec) = self.spec()? {
             T::check(&spec)?;
         }
-        Ok(self.mapped("typed", |batch, _| T::tensors(batch)))
+        let call = format!("typed::<{}>()", short_name::<T>());
+        Ok(self.mapped("typed", call, |batch, _| T::tensors(batch)))
     }
 }

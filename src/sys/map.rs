@@ -132,7 +132,7 @@ impl Map {
     }
 
     /// This map, if its file is still the one that was seen before.
-    pub(crate) fn expect(self, before: &Stamp) -> Result<Map> {
+    pub(crate) fn unchanged_since(self, before: &Stamp) -> Result<Map> {
         match self.stamp == *before {
             true => Ok(self),
             false => Err(before.differs(&self.path, &self.stamp)),

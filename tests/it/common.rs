@@ -1,22 +1,28 @@
 //! What the tests share: streams that misbehave on request, a watchdog, and ways to read a stream to its end.
 
-use std::sync::mpsc;
+use std::fmt::Debug;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use gristmill::{Batch, Dataset, Element, Error, Iter, Result, Stream};
+use gristmill::{Batch, Dataset, Element, Error, Iter, Result, Stream, Threads};
+
+/// Every choice of threads.
+pub const THREADS: [Threads; 3] = [Threads::None, Threads::Auto, Threads::EachStage];
 
 /// The values of one epoch; panics at the first error.
-pub fn values<T: Send + 'static>(stream: &Stream<T>) -> Vec<T> {
+pub(crate) fn values<T: Send + 'static>(stream: &Stream<T>) -> Vec<T> {
     epoch(stream, 0)
 }
 
 /// The values of epoch `k`; panics at the first error.
-pub fn epoch<T: Send + 'static>(stream: &Stream<T>, k: u64) -> Vec<T> {
+pub(crate) fn epoch<T: Send + 'static>(stream: &Stream<T>, k: u64) -> Vec<T> {
     stream.epoch(k).unwrap().map(|item| item.unwrap()).collect()
 }
 
 /// Every outcome of one epoch, errors as their texts; checks that the end is final.
-pub fn outcomes<T: Send + 'static>(stream: &Stream<T>) -> Vec<Result<T, String>> {
+pub(crate) fn outcomes<T: Send + 'static>(stream: &Stream<T>) -> Vec<Result<T, String>> {
     let mut iter = stream.iter().unwrap();
     let seen = drain(&mut iter);
     assert!(iter.next().is_none() && iter.next().is_none(), "an ended iterator goes on");
@@ -24,40 +30,40 @@ pub fn outcomes<T: Send + 'static>(stream: &Stream<T>) -> Vec<Result<T, String>>
 }
 
 /// What is left of an iterator, errors as their texts.
-pub fn drain<T>(iter: &mut Iter<T>) -> Vec<Result<T, String>> {
+pub(crate) fn drain<T>(iter: &mut Iter<T>) -> Vec<Result<T, String>> {
     iter.map(|item| item.map_err(|e| e.to_string())).collect()
 }
 
 /// One column of every batch of epoch 0.
-pub fn column<T: Element>(stream: &Stream<Batch>, name: &str) -> Vec<Vec<T>> {
+pub(crate) fn column<T: Element>(stream: &Stream<Batch>, name: &str) -> Vec<Vec<T>> {
     values(stream).iter().map(|batch| batch.column::<T>(name).unwrap().to_vec()).collect()
 }
 
 /// The numbers `0..n` from a generator.
-pub fn numbers(n: u64) -> Stream<u64> {
+pub(crate) fn numbers(n: u64) -> Stream<u64> {
     Dataset::from_generator(move |_| 0..n)
 }
 
 /// The numbers `0..n`, but an error that belongs to one item stands in place of number `bad`.
-pub fn with_error(n: u64, bad: u64) -> Stream<u64> {
+pub(crate) fn with_error(n: u64, bad: u64) -> Stream<u64> {
     Dataset::try_from_generator(move |_| {
         (0..n).map(move |i| if i == bad { Err(format!("bad item {i}")) } else { Ok(i) })
     })
 }
 
 /// The numbers below `bad`, and then a panic.
-pub fn with_panic(bad: u64) -> Stream<u64> {
+pub(crate) fn with_panic(bad: u64) -> Stream<u64> {
     Dataset::from_generator(move |_| (0..).inspect(move |i| assert!(*i != bad, "panic at {i}")))
 }
 
 /// True for errors that end the iteration.
-pub fn is_fatal<T>(outcome: &Result<T, Error>) -> bool {
+pub(crate) fn is_fatal<T>(outcome: &Result<T, Error>) -> bool {
     outcome.as_ref().is_err_and(|e| e.is_fatal())
 }
 
 /// Runs `test` on a thread of its own and panics if it takes longer than 30 seconds.
-pub fn watchdog(test: impl FnOnce() + Send + 'static) {
-    let (done, wait) = mpsc::channel();
+pub(crate) fn watchdog(test: impl FnOnce() + Send + 'static) {
+    let (done, wait) = mpsc::channel::<()>();
     let thread = std::thread::spawn(move || {
         test();
         drop(done);
@@ -71,8 +77,103 @@ pub fn watchdog(test: impl FnOnce() + Send + 'static) {
 }
 
 /// The threads of this process whose names this library gives.
-pub fn threads() -> Vec<String> {
+pub(crate) fn threads() -> Vec<String> {
     let tasks = std::fs::read_dir("/proc/self/task").unwrap();
     let names = tasks.filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("comm")).ok());
     names.map(|name| name.trim().to_owned()).filter(|name| name.starts_with("grist-")).collect()
+}
+
+/// What the error of [`with_error`] says.
+pub(crate) fn bad(item: u64) -> String {
+    format!("generator, item {item}: bad item {item}")
+}
+
+/// What the error of [`with_panic`] says.
+pub(crate) fn panicked(item: u64) -> String {
+    format!("generator panicked at item {item}: panic at {item}")
+}
+
+/// Every outcome of one epoch, which must be the same for every choice of threads.
+pub(crate) fn everywhere<T: Debug + PartialEq + Send + 'static>(
+    stream: &Stream<T>,
+) -> Vec<Result<T, String>> {
+    let [none, auto, each] = THREADS.map(|threads| outcomes(&stream.clone().threads(threads)));
+    assert_eq!(none, auto, "{stream:?} without threads and with them");
+    assert_eq!(none, each, "{stream:?} without threads and with one for each stage");
+    none
+}
+
+/// Reads two epochs twice, then leaves each after every item and seeks to where it stood.
+pub(crate) fn reopens<T: Debug + PartialEq + Send + 'static>(stream: &Stream<T>) {
+    for k in 0..2 {
+        let whole = drain(&mut stream.epoch(k).unwrap());
+        assert_eq!(drain(&mut stream.epoch(k).unwrap()), whole, "{stream:?}, epoch {k} again");
+        for left in 0..=whole.len() {
+            let mut first = stream.epoch(k).unwrap();
+            first.by_ref().take(left).for_each(drop);
+            let rest = drain(&mut stream.seek(first.position()).unwrap());
+            assert_eq!(rest, whole[left..], "{stream:?}, epoch {k} from item {left}");
+        }
+    }
+}
+
+/// Takes `n` items under every choice of threads, drops the iterator, and waits until no thread is left.
+/// To be called [`alone`].
+pub(crate) fn lets_go<T: Send + 'static>(stream: &Stream<T>, n: usize) {
+    for threads in THREADS {
+        let mut iter = stream.clone().threads(threads).iter().unwrap();
+        assert_eq!(iter.by_ref().take(n).filter(Result::is_ok).count(), n);
+        drop(iter);
+        no_thread_is_left();
+    }
+}
+
+/// Drops `verb` midway, over a stream without end, and behind a prefetch that is lost in a search without end.
+pub(crate) fn drops<T: Send + 'static>(verb: impl Fn(Stream<u64>) -> Stream<T> + Send + 'static) {
+    lets_go(&verb(endless()), 3);
+    for threads in [Threads::Auto, Threads::EachStage] {
+        let lost = Arc::new(AtomicBool::new(false));
+        let seen = lost.clone();
+        let search = endless().filter(move |n| {
+            seen.fetch_or(*n > 1000, Ordering::SeqCst);
+            *n < 4
+        });
+        let mut iter = verb(search).prefetch(8).threads(threads).iter().unwrap();
+        iter.next().unwrap().unwrap();
+        until(|| lost.load(Ordering::SeqCst));
+        drop(iter);
+        no_thread_is_left();
+    }
+}
+
+/// The numbers from 0 without end.
+pub(crate) fn endless() -> Stream<u64> {
+    Dataset::from_generator(|_| 0..)
+}
+
+/// Waits for `condition`; the watchdog ends a wait in vain.
+pub(crate) fn until(condition: impl Fn() -> bool) {
+    while !condition() {
+        std::thread::yield_now();
+    }
+}
+
+/// A thread that was joined stays listed for a moment.
+pub(crate) fn no_thread_is_left() {
+    until(|| threads().is_empty());
+}
+
+/// Runs `test`, the closure of a test function, in a process of its own and under the watchdog: the threads and
+/// descriptors counted are its own, and an abort is a failed test.
+pub(crate) fn alone<F: FnOnce() + Send + 'static>(test: F) {
+    const INSIDE: &str = "GRISTMILL_TEST_ALONE";
+    if std::env::var_os(INSIDE).is_some() {
+        return watchdog(test);
+    }
+    let path = std::any::type_name::<F>();
+    let name = path.split_once("::").unwrap().1.trim_end_matches("::{{closure}}");
+    let mut program = Command::new(std::env::current_exe().unwrap());
+    let output = program.args([name, "--exact"]).env(INSIDE, "1").output().unwrap();
+    let told = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && told.contains("1 passed"), "{}\n{told}", output.status);
 }

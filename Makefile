@@ -1,0 +1,31 @@
+# Everything CI runs is `make test`; it needs Rust and a C linker.
+
+CARGO ?= cargo
+
+.PHONY: test format lint unit doc examples bench fixtures
+
+test: format lint unit doc examples
+
+format:
+	$(CARGO) fmt --all --check
+
+lint:
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+
+unit:
+	$(CARGO) test --workspace --locked --lib --tests
+
+doc:
+	$(CARGO) test --workspace --locked --doc
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --locked --no-deps
+
+# The examples are run by tests/examples.rs; this only shows that they build.
+examples:
+	$(CARGO) build --locked --examples
+
+bench:
+	$(CARGO) bench --bench throughput
+
+# Makes tests/fixtures/npy.json anew: what NumPy writes and reads. Needs Python with NumPy.
+fixtures:
+	python3 tests/fixtures/make_npy.py

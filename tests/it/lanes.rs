@@ -1,0 +1,183 @@
+//! Workers on one stage: the order is kept, what is in flight is bounded, and no failure looks like the end.
+
+use std::hint::black_box;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use gristmill::{Dataset, Stream, Threads};
+
+use crate::common::*;
+
+const WORKERS: [usize; 4] = [1, 2, 4, 8];
+
+/// Takes a while that differs from item to item.
+fn uneven(n: u64) -> u64 {
+    (0..n.wrapping_mul(0x9e37_79b9) % 5000).fold(n, |n, _| black_box(n))
+}
+
+/// Uneven work that panics at item `bad`.
+fn failing(workers: usize, bad: u64) -> Stream<u64> {
+    numbers(40).par_map(workers, move |n| {
+        assert!(n != bad, "boom");
+        uneven(n)
+    })
+}
+
+#[test]
+fn the_order_is_kept_however_uneven_the_work() {
+    for workers in WORKERS {
+        assert_eq!(values(&numbers(500).par_map(workers, uneven)), (0..500).collect::<Vec<_>>());
+        let batches = Dataset::range(500).unwrap().batch(3).workers(workers);
+        assert_eq!(column::<u64>(&batches, "0").concat(), (0..500).collect::<Vec<_>>());
+        let twice = numbers(500).par_map(workers, uneven).prefetch(2).par_map(3, uneven);
+        assert_eq!(values(&twice), (0..500).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn a_slow_item_stops_the_others_after_a_full_ring() {
+    watchdog(|| {
+        for workers in [2, 4, 8] {
+            let ring = 2 * workers as u64;
+            let started = Arc::new(AtomicU64::new(0));
+            let count = started.clone();
+            let stream = numbers(1000).par_map(workers, move |n| {
+                count.fetch_add(1, Ordering::SeqCst);
+                if n == 0 {
+                    // The others go as far as they can, and are given time to go further.
+                    until(|| count.load(Ordering::SeqCst) >= ring);
+                    (0..1000).for_each(|_| std::thread::yield_now());
+                    return count.load(Ordering::SeqCst);
+                }
+                n
+            });
+            let mut iter = stream.threads(Threads::Auto).iter().unwrap();
+            assert_eq!(iter.next().unwrap().unwrap(), ring, "{workers} workers");
+            for taken in 1..100 {
+                assert_eq!(iter.next().unwrap().unwrap(), taken);
+                assert!(started.load(Ordering::SeqCst) <= taken + 1 + ring, "{workers} workers");
+            }
+        }
+    });
+}
+
+#[test]
+fn a_panic_comes_after_all_good_items_and_is_never_a_clean_end() {
+    watchdog(|| {
+        for workers in [1, 2, 8] {
+            for bad in [0, 20, 39] {
+                let panicked = Err(format!("par_map panicked at item {bad}: boom"));
+                let expected: Vec<_> = (0..bad).map(Ok).chain([panicked]).collect();
+                assert_eq!(everywhere(&failing(workers, bad)), expected, "{workers} workers");
+            }
+        }
+    });
+}
+
+#[test]
+fn a_panic_is_told_even_if_all_others_wait_for_its_item() {
+    watchdog(|| {
+        for workers in [2, 4, 8] {
+            for _ in 0..20 {
+                let started = Arc::new(AtomicU64::new(0));
+                let stream = numbers(1000).par_map(workers, move |n| {
+                    started.fetch_add(1, Ordering::SeqCst);
+                    if n == 0 {
+                        until(|| started.load(Ordering::SeqCst) >= 2 * workers as u64);
+                        (0..100).for_each(|_| std::thread::yield_now());
+                        panic!("late");
+                    }
+                });
+                let seen = outcomes(&stream.threads(Threads::Auto));
+                assert_eq!(seen, [Err("par_map panicked at item 0: late".into())]);
+            }
+        }
+    });
+}
+
+#[test]
+fn an_item_s_error_keeps_its_place() {
+    for workers in WORKERS {
+        let stream = with_error(40, 11).par_try_map(workers, |n| match n % 10 {
+            3 => Err(format!("{n} ends in three")),
+            _ => Ok(uneven(n)),
+        });
+        let expected = (0..40).map(|n| match n {
+            11 => Err(bad(11)),
+            n if n % 10 == 3 => Err(format!("par_try_map, item {n}: {n} ends in three")),
+            n => Ok(n),
+        });
+        assert_eq!(everywhere(&stream), expected.collect::<Vec<_>>(), "{workers} workers");
+    }
+}
+
+#[test]
+fn what_breaks_the_upstream_comes_after_all_good_items() {
+    for workers in WORKERS {
+        for bad in [0, 1, 17] {
+            let expected: Vec<_> = (0..bad).map(Ok).chain([Err(panicked(bad))]).collect();
+            assert_eq!(everywhere(&with_panic(bad).par_map(workers, uneven)), expected, "{workers} workers");
+        }
+    }
+}
+
+#[test]
+fn dropped_while_workers_are_busy_they_finish_their_items_and_leave() {
+    alone(|| {
+        for workers in [2, 4, 8] {
+            let calls = Arc::new(AtomicU64::new(0));
+            let release = Arc::new(AtomicBool::new(false));
+            let (count, open) = (calls.clone(), release.clone());
+            let stream = endless().par_map(workers, move |n| {
+                count.fetch_add(1, Ordering::SeqCst);
+                until(|| n == 0 || open.load(Ordering::SeqCst));
+            });
+            let mut iter = stream.threads(Threads::Auto).iter().unwrap();
+            iter.next().unwrap().unwrap();
+            until(|| calls.load(Ordering::SeqCst) > workers as u64);
+            std::thread::scope(|scope| {
+                let dropping = scope.spawn(move || drop(iter));
+                release.store(true, Ordering::SeqCst);
+                dropping.join().unwrap();
+            });
+            no_thread_is_left();
+            assert!(calls.load(Ordering::SeqCst) <= 1 + 2 * workers as u64, "{workers} workers");
+        }
+    });
+}
+
+#[test]
+fn dropped_midway_they_leave_no_thread() {
+    alone(|| {
+        for workers in WORKERS {
+            drops(move |s| s.par_map(workers, uneven));
+            drops(move |s| s.par_map(workers, uneven).prefetch(1).par_map(workers, uneven));
+        }
+    });
+}
+
+#[test]
+fn without_threads_and_with_them_all_outcomes_are_the_same() {
+    for workers in WORKERS {
+        let stream = with_error(60, 5)
+            .par_map_seeded(workers, 7, |n, random| (n, random.below(1000)))
+            .par_try_map(workers, |(n, r)| if r % 7 == 0 { Err("unlucky") } else { Ok((n, r)) })
+            .filter(|(n, _)| n % 3 > 0)
+            .par_map(workers, |(n, r)| {
+                assert!(n < 50, "fifty");
+                (n, r)
+            });
+        let seen = everywhere(&stream);
+        let last = seen.last().unwrap().as_ref().unwrap_err();
+        assert!(last.starts_with("par_map panicked at item ") && last.ends_with(": fifty"), "{last}");
+        assert!(seen.contains(&Err(bad(5))) && seen.len() > 20);
+    }
+}
+
+#[test]
+fn reopened_they_give_the_same() {
+    for workers in WORKERS {
+        reopens(&with_error(10, 3).par_map(workers, uneven));
+        reopens(&numbers(10).par_map_seeded(workers, 1, |_, random| random.next_u64()).repeat(2));
+    }
+}
