@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::data::Spec;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::plumbing::{Order, Resolver, Source};
 
 /// Rows that can be reached by number: a source and the order in which its rows come.
@@ -59,7 +59,7 @@ impl Dataset {
     /// Reads no rows.
     ///
     /// # Errors
-    /// [`Error::Argument`](crate::Error::Argument) when a verb of this dataset was given what it cannot take, or
+    /// [`Error::Argument`] when a verb of this dataset was given what it cannot take, or
     /// the epoch is beyond what positions can number.
     ///
     /// # Examples
@@ -75,7 +75,12 @@ impl Dataset {
     pub fn order(&self, epoch: u64, from: u64, n: usize) -> Result<Vec<u64>> {
         let (start, end) = self.positions(epoch)?;
         let from = start.saturating_add(from).min(end);
-        let mut rows: Vec<u64> = (from..from.saturating_add(n as u64).min(end)).collect();
+        let places = from..from.saturating_add(n as u64).min(end);
+        let mut rows = Vec::new();
+        let count = usize::try_from(places.end - places.start).unwrap_or(usize::MAX);
+        let refused = || Error::no_memory("a list of row numbers", (count as u64).saturating_mul(8));
+        rows.try_reserve_exact(count).map_err(|_| refused())?;
+        rows.extend(places);
         self.order.open()?.resolve(&mut rows);
         Ok(rows)
     }
@@ -85,7 +90,7 @@ impl Dataset {
         let epochs = self.order.epochs();
         if epoch >= epochs {
             let expected = format!("an epoch below {epochs} (positions are 64-bit numbers)");
-            return Err(crate::Error::argument("epoch", expected, epoch));
+            return Err(Error::argument("epoch", expected, epoch));
         }
         let start = epoch * self.len();
         Ok((start, start + self.len()))

@@ -211,6 +211,9 @@ pub struct Settings {
     pub budget_bytes: Option<u64>,
 }
 
+/// Most workers of one stage; more are taken as this many.
+pub const MOST_WORKERS: usize = 1024;
+
 /// One run of a stream: which epoch, under which settings, and whether it is still wanted.
 #[derive(Debug, Clone)]
 pub struct Run {
@@ -245,7 +248,7 @@ impl Run {
     pub fn workers(&self) -> usize {
         match (self.settings.threads, self.settings.workers) {
             (Threads::None, _) => 1,
-            (_, Some(n)) => n.max(1),
+            (_, Some(n)) => n.clamp(1, MOST_WORKERS),
             (_, None) => {
                 std::thread::available_parallelism().map_or(1, |n| n.get().saturating_sub(1).clamp(1, 8))
             }

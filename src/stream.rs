@@ -6,10 +6,10 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::data::{Length, Projection, Spec};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, caught};
 use crate::exec::{self, Iter};
 use crate::outline::{Plan, human};
-use crate::plumbing::{Outline, Placement, Run, Running, Settings, Stage, Threads, Upstream};
+use crate::plumbing::{Outline, Placement, Pull, Run, Running, Settings, Stage, Threads, Upstream};
 
 /// Items in motion: a chain of stages over items of type `T`.
 ///
@@ -203,7 +203,7 @@ impl<S: Stage> Stage for Placed<S> {
     fn open(&self, run: &Run) -> Result<Running<S::Item>> {
         let (link, mut below) = self.place(run)?;
         match link {
-            None => self.0.open(&below),
+            None => Ok(Box::new(Guard { label: self.0.label(), position: 0, running: self.0.open(&below)? })),
             Some(depth) => {
                 below.stop = run.stop.child();
                 let running = self.0.open(&below)?;
@@ -218,5 +218,28 @@ impl<S: Stage> Stage for Placed<S> {
 
     fn project(&self, change: &Projection) -> Option<Upstream<S::Item>> {
         self.0.project(change)
+    }
+}
+
+/// Calls a stage that runs with its consumer, and tells its panic as its own thread would.
+struct Guard<T> {
+    label: &'static str,
+    position: u64,
+    running: Running<T>,
+}
+
+impl<T> Pull for Guard<T> {
+    type Item = T;
+
+    fn pull(&mut self) -> Result<Option<T>> {
+        let position = self.position;
+        self.position += 1;
+        caught(self.label, position, || self.running.pull())
+    }
+
+    fn skip(&mut self, n: u64) -> Result<u64> {
+        let passed = caught(self.label, self.position, || self.running.skip(n))?;
+        self.position += passed;
+        Ok(passed)
     }
 }

@@ -1,5 +1,5 @@
 //! The examples, run as a user would run them.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used, missing_docs, unreachable_pub)]
 
 use std::path::PathBuf;
 use std::process::Command;

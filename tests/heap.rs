@@ -1,5 +1,5 @@
 //! Memory does not grow with the file or with time: measured by a counting allocator, so in a program of its own.
-#![allow(unsafe_code, clippy::unwrap_used, missing_docs)]
+#![allow(unsafe_code, clippy::unwrap_used, missing_docs, unreachable_pub)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::fs::File;

@@ -1,5 +1,5 @@
 //! The rules of the house, checked on the source text.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used, missing_docs, unreachable_pub)]
 
 use std::fs;
 use std::path::{Path, PathBuf};

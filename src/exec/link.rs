@@ -1,13 +1,15 @@
 //! A link: a pull made from a pull, with a thread and a bounded channel between.
 //!
-//! Items cross in bursts: a burst is sent when it is full or when the consumer has nothing waiting, so
-//! a fast producer pays one wake-up for many items and a slow one delivers each item at once. Items held
-//! in the channel and in both hands are never more than the link's depth.
+//! Items cross in bursts, so that many of them pay one wake-up. The producer collects a burst in its open hand, and
+//! sends it when it is full or when the channel is empty, since the consumer may be waiting then. A consumer that finds the
+//! channel empty looks into the hand before it waits: no item is kept from it while the producer is busy with the
+//! next. Items in the channel and in both hands are never more than the link's depth.
 
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::vec::IntoIter;
 
-use crossbeam_channel::{Receiver, Sender, bounded};
+use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded};
 
 use super::spawn;
 use crate::error::{Error, Result, caught};
@@ -20,8 +22,22 @@ pub(crate) fn link<T: Send + 'static>(
     upstream: Running<T>,
     stop: Stop,
 ) -> Running<T> {
-    Box::new(Link { label, depth, stop, state: State::Waiting(upstream), burst: Vec::new().into_iter() })
+    let depth = depth.clamp(1, MOST_ITEMS);
+    Box::new(Link {
+        label,
+        depth,
+        stop,
+        passed: 0,
+        state: State::Waiting(upstream),
+        burst: Vec::new().into_iter(),
+    })
 }
+
+/// The deepest link there is: its channel is allocated whole, so a depth beyond all measure is taken as this.
+pub(crate) const MOST_ITEMS: usize = 1 << 20;
+
+/// A burst being collected, open to the consumer.
+type Hand<T> = Arc<Mutex<Vec<Result<T>>>>;
 
 enum Message<T> {
     Burst(Vec<Result<T>>),
@@ -30,7 +46,7 @@ enum Message<T> {
 
 enum State<T> {
     Waiting(Running<T>),
-    Moving { messages: Receiver<Message<T>>, thread: JoinHandle<()> },
+    Moving { messages: Receiver<Message<T>>, hand: Hand<T>, thread: JoinHandle<()> },
     Ended,
 }
 
@@ -38,6 +54,7 @@ struct Link<T> {
     label: &'static str,
     depth: usize,
     stop: Stop,
+    passed: u64,
     state: State<T>,
     burst: IntoIter<Result<T>>,
 }
@@ -49,9 +66,10 @@ impl<T: Send + 'static> Link<T> {
         let burst = (self.depth / 8).max(1);
         let capacity = if burst == 1 { self.depth.saturating_sub(1) } else { self.depth / burst - 2 };
         let (sender, messages) = bounded(capacity);
-        let label = self.label;
-        let thread = spawn(label, move || carry(label, burst, upstream, &sender))?;
-        self.state = State::Moving { messages, thread };
+        let hand = Hand::default();
+        let carrier = Carrier { label: self.label, first: self.passed, burst, hand: hand.clone(), sender };
+        let thread = spawn(self.label, move || carrier.carry(upstream))?;
+        self.state = State::Moving { messages, hand, thread };
         Ok(())
     }
 }
@@ -65,7 +83,21 @@ impl<T: Send + 'static> Pull for Link<T> {
                 return item.map(Some);
             }
             let message = match &self.state {
-                State::Moving { messages, .. } => messages.recv(),
+                State::Moving { messages, hand, .. } => match messages.try_recv() {
+                    Err(TryRecvError::Empty) => {
+                        let mut open = hand.lock().unwrap_or_else(PoisonError::into_inner);
+                        // A burst that was sent since comes before what lies in the hand now.
+                        match messages.try_recv() {
+                            Err(TryRecvError::Empty) if open.is_empty() => {
+                                drop(open);
+                                messages.recv().map_err(drop)
+                            }
+                            Err(TryRecvError::Empty) => Ok(Message::Burst(std::mem::take(&mut *open))),
+                            other => other.map_err(drop),
+                        }
+                    }
+                    other => other.map_err(drop),
+                },
                 State::Ended => return Ok(None),
                 State::Waiting(_) => {
                     if let State::Waiting(upstream) = std::mem::replace(&mut self.state, State::Ended) {
@@ -87,7 +119,9 @@ impl<T: Send + 'static> Pull for Link<T> {
 
     fn skip(&mut self, n: u64) -> Result<u64> {
         if let State::Waiting(upstream) = &mut self.state {
-            return upstream.skip(n);
+            let passed = upstream.skip(n)?;
+            self.passed += passed;
+            return Ok(passed);
         }
         for done in 0..n {
             match self.pull() {
@@ -102,7 +136,7 @@ impl<T: Send + 'static> Pull for Link<T> {
 
 impl<T> Link<T> {
     fn finish(&mut self) {
-        if let State::Moving { messages, thread } = std::mem::replace(&mut self.state, State::Ended) {
+        if let State::Moving { messages, thread, .. } = std::mem::replace(&mut self.state, State::Ended) {
             drop(messages);
             // A panic of the thread was delivered as an error, or shows as `Lost`.
             let _ = thread.join();
@@ -117,33 +151,43 @@ impl<T> Drop for Link<T> {
     }
 }
 
-/// The thread of a link: pulls until the end, a fatal error, or nobody listens.
-fn carry<T>(label: &'static str, burst: usize, mut upstream: Running<T>, sender: &Sender<Message<T>>) {
-    let mut items = Vec::with_capacity(burst);
-    for position in 0.. {
-        let ends = match caught(label, position, || upstream.pull()) {
-            Ok(Some(item)) => {
-                items.push(Ok(item));
-                false
+/// The producer's side of a link.
+struct Carrier<T> {
+    label: &'static str,
+    first: u64,
+    burst: usize,
+    hand: Hand<T>,
+    sender: Sender<Message<T>>,
+}
+
+impl<T> Carrier<T> {
+    /// The link's thread: pulls until the end, a fatal error, or nobody listens.
+    fn carry(self, mut upstream: Running<T>) {
+        for position in self.first.. {
+            let item = caught(self.label, position, || upstream.pull()).transpose();
+            let ends = item.as_ref().is_none_or(|item| item.as_ref().is_err_and(Error::is_fatal));
+            if !self.put(item, ends) {
+                return;
             }
-            Ok(None) => true,
-            Err(error) => {
-                let fatal = error.is_fatal();
-                items.push(Err(error));
-                fatal
-            }
-        };
-        if !items.is_empty() && (ends || items.len() >= burst || sender.is_empty()) {
-            let full = std::mem::replace(&mut items, Vec::with_capacity(burst));
-            if sender.send(Message::Burst(full)).is_err() {
+            if ends {
+                // Before the end is announced, so that what the stages held is let go when the consumer sees it.
+                drop(upstream);
+                let _ = self.sender.send(Message::End);
                 return;
             }
         }
-        if ends {
-            // Before the end is announced, so that what the stages held is let go when the consumer sees it.
-            drop(upstream);
-            let _ = sender.send(Message::End);
-            return;
+    }
+
+    /// Puts an item into the hand, and sends what is in it if it is time; false when nobody listens.
+    fn put(&self, item: Option<Result<T>>, ends: bool) -> bool {
+        let mut open = self.hand.lock().unwrap_or_else(PoisonError::into_inner);
+        open.extend(item);
+        if open.is_empty() || !(ends || open.len() >= self.burst || self.sender.is_empty()) {
+            return true;
         }
+        let burst = std::mem::replace(&mut *open, Vec::with_capacity(self.burst));
+        // Sending may wait for the consumer, who may be about to look into the hand.
+        drop(open);
+        self.sender.send(Message::Burst(burst)).is_ok()
     }
 }

@@ -21,7 +21,7 @@ mod link;
 pub(crate) use crew::Crew;
 pub use iter::Iter;
 pub(crate) use lanes::{in_flight, lanes};
-pub(crate) use link::link;
+pub(crate) use link::{MOST_ITEMS, link};
 
 use std::thread::{Builder, JoinHandle};
 

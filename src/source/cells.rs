@@ -118,7 +118,8 @@ struct Scratch([u8; CHUNK]);
 
 impl Block {
     pub(crate) fn gather(&self, rows: &[u64], into: &mut [u8], convert: &Convert) -> Result<()> {
-        let wide = self.form.row_bytes() > CHUNK;
+        // Elements that do not fit the scratch (very long strings) go through a larger one, whole rows at a time.
+        let wide = self.form.row_bytes() > CHUNK && convert.ratio().0 <= CHUNK;
         match (convert.is_identity(), self.form.strides.is_empty()) {
             (true, true) => self.store.copy(&self.grid, rows, into, (0, self.grid.bytes))?,
             (true, false) => self.copy_strided(rows, into)?,

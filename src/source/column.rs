@@ -75,6 +75,12 @@ pub trait IntoColumns {
     fn into_columns(self) -> Result<Vec<Column>>;
 }
 
+impl IntoColumns for Column {
+    fn into_columns(self) -> Result<Vec<Column>> {
+        Ok(vec![self])
+    }
+}
+
 impl IntoColumns for Vec<Column> {
     fn into_columns(self) -> Result<Vec<Column>> {
         Ok(self)

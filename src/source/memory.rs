@@ -44,6 +44,12 @@ impl<T: Element, const N: usize> IntoColumn for &'static [T; N] {
     }
 }
 
+impl<T: Element, const N: usize> IntoColumns for &'static [T; N] {
+    fn into_columns(self) -> Result<Vec<Column>> {
+        Ok(vec![self.into_column()?])
+    }
+}
+
 impl<T: Element, D: Dimension> Memory for Held<ArrayBase<OwnedRepr<T>, D>> {
     fn bytes(&self) -> &[u8] {
         self.0.as_slice_memory_order().map_or(&[], bytemuck::cast_slice)
@@ -78,6 +84,12 @@ impl<T: Element, D: RemoveAxis + 'static> IntoColumn for ArrayBase<OwnedArcRepr<
 }
 
 impl<T: Element, D: RemoveAxis + 'static> IntoColumns for ArrayBase<OwnedRepr<T>, D> {
+    fn into_columns(self) -> Result<Vec<Column>> {
+        Ok(vec![self.into_column()?])
+    }
+}
+
+impl<T: Element, D: RemoveAxis + 'static> IntoColumns for ArrayBase<OwnedArcRepr<T>, D> {
     fn into_columns(self) -> Result<Vec<Column>> {
         Ok(vec![self.into_column()?])
     }

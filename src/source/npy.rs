@@ -164,7 +164,10 @@ impl File {
             (None, Item::Plain(cell)) => Ok((0, cell.clone())),
             (None, Item::Record(fields)) => {
                 let names: Vec<_> = fields.iter().map(|f| f.name.as_str()).collect();
-                let found = format!("a structure of {}; choose one with .field(name)", names.join(", "));
+                let found = match names.len() {
+                    0 => "a structure without fields".into(),
+                    _ => format!("a structure of {}; choose one with .field(name)", names.join(", ")),
+                };
                 Err(Error::spec(self.path.display().to_string(), "a plain element type", found))
             }
         }
@@ -174,7 +177,7 @@ impl File {
         let what = || self.path.display().to_string();
         let header = &self.header;
         let Some((rows, inner)) = header.shape.split_first() else {
-            return Err(Error::spec(what(), "an axis of rows", "a single element (shape ())"));
+            return Err(Error::spec(what(), "an axis of rows", "no row axis: a single element, shape ()"));
         };
         let (at, cell) = self.cell()?;
         let too_large = |_| Error::spec(what(), "rows that memory can number", "larger ones");

@@ -183,7 +183,7 @@ impl Stage for BatchStage {
         };
         let gather = Gather::new(self, spec, parts)?;
         if lanes == 1 {
-            return Ok(Box::new(BatchPull { jobs, gather, position: 0 }));
+            return Ok(Box::new(BatchPull { jobs, gather, rows: Vec::new(), position: 0 }));
         }
         let work = move |rows: Vec<u64>, position| gather.batch(&rows, position);
         Ok(exec::lanes(self.last.verb(), lanes, Box::new(jobs), stop, work))
@@ -327,6 +327,7 @@ impl Gather {
 struct BatchPull {
     jobs: Jobs,
     gather: Gather,
+    rows: Vec<u64>,
     position: u64,
 }
 
@@ -334,14 +335,12 @@ impl Pull for BatchPull {
     type Item = Batch;
 
     fn pull(&mut self) -> Result<Option<Batch>> {
-        let position = self.position;
-        match self.jobs.pull()? {
-            None => Ok(None),
-            Some(rows) => {
-                self.position += 1;
-                self.gather.batch(&rows, position).map(Some)
-            }
+        if !self.jobs.fill(&mut self.rows)? {
+            return Ok(None);
         }
+        let position = self.position;
+        self.position += 1;
+        self.gather.batch(&self.rows, position).map(Some)
     }
 
     fn skip(&mut self, n: u64) -> Result<u64> {

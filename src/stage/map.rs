@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::error::{BoxError, Error, Result, caught};
 use crate::exec;
-use crate::plumbing::{Outline, Placement, Pull, Run, Running, Stage, Threads, Upstream};
+use crate::plumbing::{MOST_WORKERS, Outline, Placement, Pull, Run, Running, Stage, Threads, Upstream};
 use crate::rng::RandomStream;
 use crate::stream::Stream;
 
@@ -34,7 +34,7 @@ impl<T: Send + 'static> Stream<T> {
     /// # Ok::<(), gristmill::Error>(())
     /// ```
     pub fn map<U: Send + 'static>(self, f: impl Fn(T) -> U + Send + Sync + 'static) -> Stream<U> {
-        self.mapped("map", "map(..)".into(), move |item, _| Ok(f(item)))
+        self.mapped("map", "map(..)".into(), false, move |item, _| Ok(f(item)))
     }
 
     /// Each item passed through `f`, which may fail: the error takes the item's place, and iteration goes on after it.
@@ -55,7 +55,7 @@ impl<T: Send + 'static> Stream<T> {
         U: Send + 'static,
         E: Into<BoxError>,
     {
-        self.mapped("try_map", "try_map(..)".into(), move |item, place| {
+        self.mapped("try_map", "try_map(..)".into(), false, move |item, place| {
             f(item).map_err(|e| failed("try_map", place, e))
         })
     }
@@ -79,7 +79,7 @@ impl<T: Send + 'static> Stream<T> {
         seed: u64,
         f: impl Fn(T, &mut RandomStream) -> U + Send + Sync + 'static,
     ) -> Stream<U> {
-        self.mapped("map_seeded", format!("map_seeded({seed}, ..)"), move |item, place| {
+        self.mapped("map_seeded", format!("map_seeded({seed}, ..)"), false, move |item, place| {
             Ok(f(item, &mut random(seed, place)))
         })
     }
@@ -156,14 +156,16 @@ impl<T: Send + 'static> Stream<T> {
         self.par_mapped("par_map_seeded", workers, move |item, place| Ok(f(item, &mut random(seed, place))))
     }
 
-    /// A map that runs with its consumer; verbs that only look at or check items are made of it.
+    /// A map that runs with its consumer; verbs that only look at or check items are made of it, and what is known of
+    /// their items stays known (`same`).
     pub(super) fn mapped<U: Send + 'static>(
         self,
         label: &'static str,
         call: String,
+        same: bool,
         work: impl Fn(T, Place) -> Result<U> + Send + Sync + 'static,
     ) -> Stream<U> {
-        self.then(|upstream| MapStage { upstream, label, call, workers: None, work: Arc::new(work) })
+        self.then(|upstream| MapStage { upstream, label, call, same, workers: None, work: Arc::new(work) })
     }
 
     fn par_mapped<U: Send + 'static>(
@@ -173,7 +175,14 @@ impl<T: Send + 'static> Stream<T> {
         work: impl Fn(T, Place) -> Result<U> + Send + Sync + 'static,
     ) -> Stream<U> {
         let call = format!("{label}({workers}, ..)");
-        self.then(|upstream| MapStage { upstream, label, call, workers: Some(workers), work: Arc::new(work) })
+        self.then(|upstream| MapStage {
+            upstream,
+            label,
+            call,
+            same: false,
+            workers: Some(workers),
+            work: Arc::new(work),
+        })
     }
 }
 
@@ -189,6 +198,7 @@ struct MapStage<T, U> {
     upstream: Upstream<T>,
     label: &'static str,
     call: String,
+    same: bool,
     workers: Option<usize>,
     work: Arc<Work<T, U>>,
 }
@@ -199,7 +209,7 @@ impl<T, U> MapStage<T, U> {
         match (run.settings.threads, self.workers) {
             (Threads::None, _) | (_, None) => None,
             (_, Some(0)) => Some(run.workers()),
-            (_, Some(n)) => Some(n),
+            (_, Some(n)) => Some(n.min(MOST_WORKERS)),
         }
     }
 }
@@ -208,7 +218,10 @@ impl<T: Send + 'static, U: Send + 'static> Stage for MapStage<T, U> {
     type Item = U;
 
     fn outline(&self, run: &Run) -> Result<Outline> {
-        let outline = self.upstream.outline(run)?.step(self.call.clone()).columns(None).sized(None);
+        let mut outline = self.upstream.outline(run)?.step(self.call.clone());
+        if !self.same {
+            outline = outline.columns(None).sized(None);
+        }
         Ok(match self.lanes(run) {
             Some(workers) => outline.threads(workers, 0).holds(exec::in_flight(workers) as u64),
             None => outline,

@@ -4,6 +4,7 @@
 //! stands directly above runs on that same thread.
 
 use crate::error::{Error, Result};
+use crate::exec::MOST_ITEMS;
 use crate::outline::human;
 use crate::plumbing::{Outline, Placement, Run, Running, Stage, Upstream};
 use crate::stream::Stream;
@@ -22,7 +23,7 @@ enum Depth {
 }
 
 impl<T: Send + 'static> Stream<T> {
-    /// Up to `items` items made ready on a thread of their own; 0 changes nothing.
+    /// Up to `items` items (at most 1,048,576) made ready on a thread of their own; 0 changes nothing.
     ///
     /// **Order:** kept · **Holds:** `items` items · **Threads:** one
     ///
@@ -87,7 +88,7 @@ impl<T: Send + 'static> PrefetchStage<T> {
     fn items(&self, run: &Run, item_bytes: Option<u64>) -> Result<usize> {
         let fit = |bytes: u64, item: u64| bytes / item.max(1);
         let items = match (self.depth, item_bytes) {
-            (Depth::Items(items), _) => return Ok(items),
+            (Depth::Items(items), _) => return Ok(items.min(MOST_ITEMS)),
             (Depth::Bytes(bytes), Some(item)) => fit(bytes, item).max(1),
             (Depth::Bytes(_), None) => {
                 let expected = "a stream whose items have a known size (batches of a dataset)";
@@ -102,7 +103,7 @@ impl<T: Send + 'static> PrefetchStage<T> {
                 item.map_or(2, |item| fit(share, item).clamp(2, AUTO_ITEMS))
             }
         };
-        Ok(usize::try_from(items).unwrap_or(usize::MAX))
+        Ok(usize::try_from(items).unwrap_or(usize::MAX).min(MOST_ITEMS))
     }
 }
 

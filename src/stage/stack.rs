@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::batch::Last;
 use crate::data::{Batch, Collate, ColumnSpec, Pool, Spec, masked};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, caught};
 use crate::plumbing::{Outline, Pull, Run, Running, Stage, Upstream};
 use crate::stream::Stream;
 
@@ -172,17 +172,13 @@ impl Form {
     }
 }
 
-impl Filling {
-    /// Room for twice the rows, but no more than `most`.
-    fn grow(&mut self, most: usize) -> Result<()> {
-        let rows = self.batch.rows().saturating_mul(2).min(most);
-        let mut larger = Batch::zeroed(self.batch.spec(), rows)?;
-        for (mut slot, from) in larger.slots()?.into_iter().zip(self.batch.arrays()) {
-            slot.bytes()[..from.bytes().len()].copy_from_slice(from.bytes());
-        }
-        self.batch = larger;
-        Ok(())
+/// A batch of `rows` rows that starts with those of `batch`, the others zeros.
+fn grown(batch: &Batch, rows: usize) -> Result<Batch> {
+    let mut larger = Batch::zeroed(batch.spec(), rows)?;
+    for (mut slot, from) in larger.slots()?.into_iter().zip(batch.arrays()) {
+        slot.bytes()[..from.bytes().len()].copy_from_slice(from.bytes());
     }
+    Ok(larger)
 }
 
 impl<T: Collate> StackPull<T> {
@@ -208,11 +204,7 @@ impl<T: Collate> StackPull<T> {
             Last::Drop if short => Ok(None),
             Last::Mask => {
                 if batch.rows() < self.rows {
-                    let mut whole = Filling { batch, rows };
-                    while whole.batch.rows() < self.rows {
-                        whole.grow(self.rows)?;
-                    }
-                    batch = whole.batch;
+                    batch = grown(&batch, self.rows)?;
                 }
                 batch.mask(rows)?;
                 Ok(Some(batch))
@@ -231,7 +223,7 @@ fn put<T: Collate>(
     row: usize,
     slots: &mut [crate::data::Slot<'_>],
 ) -> Result<()> {
-    form.put(item, row, slots).map_err(|error| match error {
+    caught(last.verb(), position, || form.put(item, row, slots)).map_err(|error| match error {
         Error::Spec { expected, found, .. } => Error::Item { stage: last.verb(), position, expected, found },
         other => other,
     })
@@ -247,11 +239,13 @@ impl<T: Collate> Pull for StackPull<T> {
         let form = match self.form.take() {
             Some(form) => form,
             None => {
+                let position = self.position;
+                self.position += 1;
                 let Some(item) = self.upstream.pull()? else { return Ok(None) };
-                let form = Form::of(&item, self.rows, self.last)?;
+                let form = caught(self.last.verb(), position, || Form::of(&item, self.rows, self.last))?;
                 let mut filling = form.batch()?;
-                put(&form, &item, self.position, self.last, 0, &mut filling.batch.slots()?)?;
-                (self.position, filling.rows) = (self.position + 1, 1);
+                put(&form, &item, position, self.last, 0, &mut filling.batch.slots()?)?;
+                filling.rows = 1;
                 self.filling = Some(filling);
                 form
             }
@@ -263,8 +257,8 @@ impl<T: Collate> Pull for StackPull<T> {
         let outcome = loop {
             match self.fill(&form, &mut filling) {
                 Ok(true) if filling.rows == self.rows => break self.finish(filling),
-                Ok(true) => match filling.grow(self.rows) {
-                    Ok(()) => {}
+                Ok(true) => match grown(&filling.batch, filling.rows.saturating_mul(2).min(self.rows)) {
+                    Ok(larger) => filling.batch = larger,
                     Err(error) => break Err(error),
                 },
                 Ok(false) => break self.finish(filling),

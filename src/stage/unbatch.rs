@@ -23,9 +23,8 @@ impl Dataset {
     /// # Ok::<(), gristmill::Error>(())
     /// ```
     pub fn rows(&self) -> Stream<Row> {
-        let length = Length::Exact(self.len());
-        self.batch(GATHERED)
-            .then(|upstream| UnbatchStage { upstream, known: Some((length, GATHERED as u64)) })
+        let known = Some((self.len(), GATHERED as u64));
+        self.batch(GATHERED).then(|upstream| UnbatchStage { upstream, known })
     }
 }
 
@@ -49,7 +48,7 @@ impl Stream<Batch> {
 struct UnbatchStage {
     upstream: Upstream<Batch>,
     /// Number of rows, and rows of every batch but the last, where they are known.
-    known: Option<(Length, u64)>,
+    known: Option<(u64, u64)>,
 }
 
 impl Stage for UnbatchStage {
@@ -58,7 +57,7 @@ impl Stage for UnbatchStage {
     fn outline(&self, run: &Run) -> Result<Outline> {
         let upstream = self.upstream.outline(run)?;
         let length = match (self.known, upstream.length) {
-            (Some((length, _)), _) => length,
+            (Some((rows, _)), _) => Length::Exact(rows),
             (None, Length::Exact(0)) => Length::Exact(0),
             (None, Length::Infinite) => Length::Infinite,
             (None, _) => Length::Unknown,
@@ -69,12 +68,7 @@ impl Stage for UnbatchStage {
 
     fn open(&self, run: &Run) -> Result<Running<Row>> {
         let upstream = self.upstream.open(run)?;
-        Ok(Box::new(UnbatchPull {
-            upstream,
-            rows_each: self.known.map(|(_, rows)| rows),
-            batch: None,
-            next: 0,
-        }))
+        Ok(Box::new(UnbatchPull { upstream, known: self.known, batch: None, next: 0 }))
     }
 
     fn label(&self) -> &'static str {
@@ -84,7 +78,8 @@ impl Stage for UnbatchStage {
 
 struct UnbatchPull {
     upstream: Running<Batch>,
-    rows_each: Option<u64>,
+    /// Rows in batches still to be pulled, and rows of each, where they are known.
+    known: Option<(u64, u64)>,
     batch: Option<Batch>,
     next: usize,
 }
@@ -100,6 +95,9 @@ impl Pull for UnbatchPull {
             }
             self.batch = None;
             let Some(batch) = self.upstream.pull()? else { return Ok(None) };
+            if let Some((left, _)) = &mut self.known {
+                *left = left.saturating_sub(batch.rows() as u64);
+            }
             (self.batch, self.next) = (Some(batch), 0);
         }
     }
@@ -109,11 +107,14 @@ impl Pull for UnbatchPull {
         let from_held = n.min(held);
         self.next += from_held as usize;
         let mut passed = from_held;
-        if let Some(each) = self.rows_each
+        if let Some((left, each)) = &mut self.known
             && n > passed
         {
             self.batch = None;
-            passed += self.upstream.skip((n - passed) / each)? * each;
+            let batches = self.upstream.skip((n - passed) / *each)?;
+            let rows = (batches * *each).min(*left);
+            *left -= rows;
+            passed += rows;
         }
         while passed < n {
             match self.pull() {

@@ -64,6 +64,8 @@ impl<T, U> Pull for ZipPull<T, U> {
     fn pull(&mut self) -> Result<Option<(T, U)>> {
         match (self.left.pull(), self.right.pull()) {
             (Ok(Some(left)), Ok(Some(right))) => Ok(Some((left, right))),
+            // Without a partner an item is no pair, and neither is an item's error.
+            (Ok(None), Err(error)) | (Err(error), Ok(None)) if !error.is_fatal() => Ok(None),
             // The side that broke tells why; an item's error beside it would hide that.
             (Err(error), other) if error.is_fatal() || !other.as_ref().is_err_and(Error::is_fatal) => {
                 Err(error)

@@ -8,6 +8,10 @@ use crate::error::{Error, Result};
 
 const ALIGN: usize = 64;
 
+/// Where empty buffers point: a place that is aligned as full ones are.
+#[repr(align(64))]
+struct Line;
+
 /// Owned bytes, aligned to 64.
 #[derive(Default)]
 pub(crate) struct Buffer {
@@ -31,7 +35,8 @@ impl Buffer {
         match self.memory {
             // SAFETY: `memory` was allocated with `layout`, zeroed, and is freed only in `drop`; the slice borrows self.
             Some((memory, layout)) => unsafe { std::slice::from_raw_parts(memory.as_ptr(), layout.size()) },
-            None => &[],
+            // SAFETY: no bytes are read through it; it is aligned and not null.
+            None => unsafe { std::slice::from_raw_parts(NonNull::<Line>::dangling().as_ptr().cast(), 0) },
         }
     }
 
@@ -41,7 +46,8 @@ impl Buffer {
             Some((memory, layout)) => unsafe {
                 std::slice::from_raw_parts_mut(memory.as_ptr(), layout.size())
             },
-            None => &mut [],
+            // SAFETY: as in `as_slice`.
+            None => unsafe { std::slice::from_raw_parts_mut(NonNull::<Line>::dangling().as_ptr().cast(), 0) },
         }
     }
 }

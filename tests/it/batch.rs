@@ -4,7 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use gristmill::plumbing::Source;
-use gristmill::{Batch, ColumnSpec, DType, Dataset, Error, Length, Result, Shuffle, Slot, Spec, Stream};
+use gristmill::{
+    Batch, ColumnSpec, DType, Dataset, Error, Length, Position, Result, Shuffle, Slot, Spec, Stream,
+};
 
 use crate::common::*;
 
@@ -114,6 +116,9 @@ fn an_error_of_the_source_keeps_its_place() {
             assert_eq!(refused[2], Err("flaky, item 5: row 5".into()), "{verb}");
 
             let panicked = Err(format!("{verb} panicked at item 2: row 5"));
+            let from_second = Position { epoch: 0, item: 1 };
+            let rest = drain(&mut pairs(&panicking).seek(from_second).unwrap());
+            assert_eq!(rest, [Ok(vec![2, 3]), panicked.clone()], "{verb}");
             assert_eq!(everywhere(&pairs(&panicking)), [Ok(pair.clone()), Ok(vec![2, 3]), panicked]);
         }
     }

@@ -56,11 +56,6 @@ pub(crate) fn with_panic(bad: u64) -> Stream<u64> {
     Dataset::from_generator(move |_| (0..).inspect(move |i| assert!(*i != bad, "panic at {i}")))
 }
 
-/// True for errors that end the iteration.
-pub(crate) fn is_fatal<T>(outcome: &Result<T, Error>) -> bool {
-    outcome.as_ref().is_err_and(|e| e.is_fatal())
-}
-
 /// Runs `test` on a thread of its own and panics if it takes longer than 30 seconds.
 pub(crate) fn watchdog(test: impl FnOnce() + Send + 'static) {
     let (done, wait) = mpsc::channel::<()>();

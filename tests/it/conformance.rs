@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 
-use gristmill::{Batch, Dataset, Length, Position, Result, Shuffle, Stream, Threads};
+use gristmill::{Batch, Dataset, Length, Position, Result, Shuffle, Stream};
 
 use crate::common::*;
 
@@ -310,7 +310,7 @@ fn c37_a_full_pipeline_is_dropped_at_once() {
         let stream = endless().par_map(4, move |n| (n, count.fetch_add(1, Ordering::SeqCst))).prefetch(100);
         let mut iter = stream.iter().unwrap();
         iter.next().unwrap().unwrap();
-        until(|| made.load(Ordering::SeqCst) > 100);
+        until(|| made.load(Ordering::SeqCst) > 64);
         drop(iter);
         no_thread_is_left();
     });
@@ -451,12 +451,12 @@ fn c48_seed_zero_is_like_any_seed() {
 
 #[test]
 fn c49_two_runs_of_a_program_see_the_same_epochs() {
-    let epochs = |rows: &Dataset| (0..3).map(|k| order(rows, k)).collect::<Vec<_>>();
-    assert_eq!(epochs(&range(6).shuffle(Shuffle::buffer(6, 1))), PINNED[0]);
-    assert_eq!(epochs(&range(6).shuffle(Shuffle::full(1))), PINNED[1]);
+    let epochs = |how| [0, 1, 2].map(|k| order(&range(6).shuffle(how), k));
+    let pinned = [[5, 0, 3, 1, 2, 4], [2, 0, 1, 4, 3, 5], [4, 5, 2, 3, 0, 1]];
+    assert_eq!(epochs(Shuffle::buffer(6, 1)), pinned);
+    let pinned = [[2, 5, 1, 3, 0, 4], [5, 4, 0, 3, 2, 1], [5, 2, 0, 1, 4, 3]];
+    assert_eq!(epochs(Shuffle::full(1)), pinned);
 }
-
-const PINNED: [[[u64; 6]; 3]; 2] = [[[0; 6]; 3]; 2];
 
 #[test]
 fn c52_a_shuffle_over_a_shard_has_its_rows_alone() {
@@ -607,6 +607,6 @@ fn c82_any_place_of_an_epoch_can_be_asked_for() {
     }
     assert_eq!(whole.iter().collect::<HashSet<_>>().len(), 10);
     // A place past the end has no row, which is an empty answer and no error; there are none below 0.
-    assert_eq!(rows.order(0, 30, 1).unwrap(), []);
-    assert_eq!(rows.order(0, u64::MAX, 1).unwrap(), []);
+    assert!(rows.order(0, 30, 1).unwrap().is_empty());
+    assert!(rows.order(0, u64::MAX, 1).unwrap().is_empty());
 }

@@ -73,6 +73,22 @@ fn with_its_last_item_take_lets_go_of_what_stands_above() {
 }
 
 #[test]
+fn with_its_last_item_take_ends_a_thread_that_is_lost_in_a_search() {
+    watchdog(|| {
+        let lost = Arc::new(AtomicBool::new(false));
+        let seen = lost.clone();
+        let search = endless().filter(move |n| {
+            seen.fetch_or(*n > 1000, Ordering::SeqCst);
+            *n < 2
+        });
+        let mut iter = search.prefetch(8).take(2).concat(numbers(1)).iter().unwrap();
+        assert_eq!(iter.next().unwrap().unwrap(), 0);
+        until(|| lost.load(Ordering::SeqCst));
+        assert_eq!(drain(&mut iter), [Ok(1), Ok(0)]);
+    });
+}
+
+#[test]
 fn dropped_midway_they_leave_no_thread() {
     alone(|| {
         drops(|s| s.take(10));

@@ -44,32 +44,41 @@ fn twenty_thousand_files_are_one_column() {
 
 #[test]
 fn files_of_any_length_stand_end_to_end() {
-    let dir = Dir::new();
-    for (case, lengths) in
-        [vec![3, 1, 2], vec![0, 3, 0, 0, 1, 0], vec![0], vec![0, 0], vec![4]].iter().enumerate()
-    {
-        let mut next = 0..;
-        let mut paths = Vec::new();
-        for (i, rows) in lengths.iter().enumerate() {
-            let payload: Vec<u8> = next.by_ref().take(*rows).collect();
-            paths.push(
-                dir.put(&format!("{case}-{i}.npy"), &npy("'|u1'", false, &format!("({rows},)"), &payload)),
+    watchdog(|| {
+        let dir = Dir::new();
+        for (case, lengths) in
+            [vec![3, 1, 2], vec![0, 3, 0, 0, 1, 0], vec![0], vec![0, 0], vec![4]].iter().enumerate()
+        {
+            let mut next = 0..;
+            let mut paths = Vec::new();
+            for (i, rows) in lengths.iter().enumerate() {
+                let payload: Vec<u8> = next.by_ref().take(*rows).collect();
+                paths.push(
+                    dir.put(
+                        &format!("{case}-{i}.npy"),
+                        &npy("'|u1'", false, &format!("({rows},)"), &payload),
+                    ),
+                );
+            }
+            let total: u64 = lengths.iter().sum::<usize>() as u64;
+            let rows = many(&paths).unwrap();
+            assert_eq!(
+                (rows.len(), bytes(&rows.batch(2))),
+                (total, (0..total as u8).collect()),
+                "{lengths:?}"
             );
+            let order = mixed(total);
+            let wanted: Vec<u8> = order.iter().map(|row| *row as u8).collect();
+            assert_eq!(bytes(&rows.select(order).unwrap().batch(4)), wanted, "{lengths:?}");
+            let glob = Npy::glob(dir.path(&format!("{case}-*.npy")).to_str().unwrap()).unwrap();
+            assert_eq!(bytes(&Dataset::from_slices(glob).unwrap().batch(9)).len() as u64, total);
         }
-        let total: u64 = lengths.iter().sum::<usize>() as u64;
-        let rows = many(&paths).unwrap();
-        assert_eq!((rows.len(), bytes(&rows.batch(2))), (total, (0..total as u8).collect()), "{lengths:?}");
-        let order = mixed(total);
-        let wanted: Vec<u8> = order.iter().map(|row| *row as u8).collect();
-        assert_eq!(bytes(&rows.select(order).unwrap().batch(4)), wanted, "{lengths:?}");
-        let glob = Npy::glob(dir.path(&format!("{case}-*.npy")).to_str().unwrap()).unwrap();
-        assert_eq!(bytes(&Dataset::from_slices(glob).unwrap().batch(9)).len() as u64, total);
-    }
-    assert!(Npy::open_many([""; 0]).unwrap_err().to_string().contains("at least one file"));
-    assert!(
-        Npy::glob(dir.path("*.none").to_str().unwrap()).unwrap_err().to_string().contains("matches none")
-    );
-    assert!(matches!(Npy::glob("a[").unwrap_err(), Error::Argument { .. }));
+        assert!(Npy::open_many([""; 0]).unwrap_err().to_string().contains("at least one file"));
+        assert!(
+            Npy::glob(dir.path("*.none").to_str().unwrap()).unwrap_err().to_string().contains("matches none")
+        );
+        assert!(matches!(Npy::glob("a[").unwrap_err(), Error::Argument { .. }));
+    });
 }
 
 #[test]
@@ -169,8 +178,10 @@ fn what_is_not_a_regular_file_is_refused_at_once() {
     });
 }
 
+type Change = fn(&Path);
+
 /// Changes that keep every mapped page, so that no signal can come of them.
-const CHANGES: [(&str, fn(&Path)); 4] = [
+const CHANGES: [(&str, Change); 4] = [
     ("shortened", |path| File::options().write(true).open(path).unwrap().set_len(1990).unwrap()),
     ("grown", |path| File::options().write(true).open(path).unwrap().set_len(5000).unwrap()),
     ("overwritten", |path| {
@@ -198,6 +209,8 @@ fn sources(dir: &Dir) -> [(PathBuf, Dataset); 3] {
         (first.clone(), many(&[empty, first]).unwrap()),
     ]
 }
+
+type Make = fn(&Dataset) -> Stream<Batch>;
 
 /// Checks that batches of 10 rows came in order and unharmed, and then one error.
 fn changed_after(good: impl Fn(usize) -> bool, seen: &[Result<Batch>], path: &Path, label: &str) {
@@ -233,7 +246,7 @@ fn a_change_between_epochs_is_one_error_and_no_data() {
 #[test]
 fn a_change_during_an_epoch_is_one_error_after_the_good_batches() {
     for (change, apply) in CHANGES {
-        let streams: [(fn(&Dataset) -> Stream<Batch>, usize); 5] = [
+        let streams: [(Make, usize); 5] = [
             (|rows| rows.batch(10).threads(Threads::None), 3),
             (|rows| rows.batch(10).map(|batch| batch).threads(Threads::None), 3),
             (|rows| rows.batch(10), 100),

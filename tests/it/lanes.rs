@@ -4,7 +4,8 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use gristmill::{Dataset, Stream, Threads};
+use gristmill::plumbing::{Outline, Pull, Run, Running, Stage};
+use gristmill::{Dataset, Length, Result, Stream, Threads};
 
 use crate::common::*;
 
@@ -180,4 +181,44 @@ fn reopened_they_give_the_same() {
         reopens(&with_error(10, 3).par_map(workers, uneven));
         reopens(&numbers(10).par_map_seeded(workers, 1, |_, random| random.next_u64()).repeat(2));
     }
+}
+
+/// A stage of a user's own, whose third item panics outside of all that the library's stages guard.
+struct Own;
+
+struct OwnPull(u64);
+
+impl Stage for Own {
+    type Item = u64;
+
+    fn outline(&self, _run: &Run) -> Result<Outline> {
+        Ok(Outline::source("own()", Length::Unknown))
+    }
+
+    fn open(&self, _run: &Run) -> Result<Running<u64>> {
+        Ok(Box::new(OwnPull(0)))
+    }
+
+    fn label(&self) -> &'static str {
+        "own"
+    }
+}
+
+impl Pull for OwnPull {
+    type Item = u64;
+
+    fn pull(&mut self) -> Result<Option<u64>> {
+        assert!(self.0 != 2, "two");
+        self.0 += 1;
+        Ok(Some(self.0 - 1))
+    }
+}
+
+#[test]
+fn a_panic_of_a_stage_of_one_s_own_is_told_the_same_with_threads_and_without() {
+    let panicked = || Err("own panicked at item 2: two".to_string());
+    assert_eq!(everywhere(&Stream::new(Own)), [Ok(0), Ok(1), panicked()]);
+    assert_eq!(everywhere(&Stream::new(Own).prefetch(1).filter(|n| *n > 0)), [Ok(1), panicked()]);
+    assert_eq!(everywhere(&Stream::new(Own).skip(1)), [Ok(1), panicked()]);
+    assert_eq!(everywhere(&Stream::new(Own).par_map(2, |n| n)), [Ok(0), Ok(1), panicked()]);
 }

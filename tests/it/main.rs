@@ -2,9 +2,35 @@
 //!
 //! One file for each verb, named after it, with the same six cases each (works; empty upstream; boundary; upstream
 //! error keeps its position; dropped midway; reopened gives the same); `laws.rs` for what holds for every pipeline.
+#![allow(clippy::unwrap_used, clippy::expect_used, missing_docs, unreachable_pub)]
 
-#![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
-
+mod batch;
+mod cast;
+mod columns;
 mod common;
+mod concat;
+mod conformance;
+mod cut;
+mod declare;
+mod enumerate;
+mod field_cases;
+mod files;
+mod filter;
+mod generator;
+mod hostile;
+mod inspect;
+mod lanes;
 mod laws;
+mod map;
+mod memory_columns;
+mod npy;
 mod order;
+mod prefetch;
+mod raw;
+mod repeat;
+mod shuffle;
+mod source;
+mod stack;
+mod typed;
+mod unbatch;
+mod zip;

@@ -173,7 +173,7 @@ fn a_pattern_takes_files_in_the_order_of_their_names() {
 #[test]
 fn sizes_and_row_numbers_are_64_bit() {
     let dir = Dir::new();
-    let wide = dir.sparse("b10.bin", (1 << 32) + 8, &[(1 << 32, &7u64.to_le_bytes())]);
+    let wide = dir.sparse("wide.bin", (1 << 32) + 8, &[(1 << 32, &7u64.to_le_bytes())]);
     let rows = open(Raw::new(wide, DType::U64, &[]));
     assert_eq!(rows.len(), 536_870_913);
     assert_eq!(column::<u64>(&rows.skip(536_870_911).batch(9), "0"), [[0, 7]]);
@@ -197,7 +197,7 @@ fn sizes_and_row_numbers_are_64_bit() {
 
     let header = npy("'|u1'", false, "(2147483649,)", &[]);
     let last = header.len() as u64 + (1 << 31);
-    let path = dir.sparse("b09.npy", last + 1, &[(0, &header), (last, &[7])]);
+    let path = dir.sparse("long.npy", last + 1, &[(0, &header), (last, &[7])]);
     let rows = Dataset::from_slices(gristmill::Npy::open(path).unwrap()).unwrap();
     assert_eq!(rows.len(), (1 << 31) + 1);
     assert_eq!(bytes(&rows.select([1 << 31, 0, 1 << 31]).unwrap().batch(3)), [7, 0, 7]);

@@ -25,11 +25,10 @@ fn items_come_once_each_in_an_order_of_seed_and_epoch() {
 /// Changing this breaks every user's resume.
 #[test]
 fn its_orders_are_pinned() {
-    assert_eq!(values(&numbers(10).shuffle_buffer(4, 42)), PINNED[0]);
-    assert_eq!(epoch(&numbers(10).shuffle_buffer(4, 42), 1), PINNED[1]);
+    let stream = numbers(10).shuffle_buffer(4, 42);
+    let pinned = [[3, 1, 0, 4, 7, 8, 6, 2, 9, 5], [0, 1, 2, 3, 6, 7, 8, 9, 4, 5]];
+    assert_eq!([epoch(&stream, 0), epoch(&stream, 1)], pinned);
 }
-
-const PINNED: [[u64; 10]; 2] = [[0; 10]; 2];
 
 #[test]
 fn of_nothing_comes_nothing() {

@@ -288,6 +288,8 @@ fn two_different_sources_are_one_after_the_other() {
     assert!(own.concat(&other).unwrap_err().to_string().contains("concat: expected (n: u64, x: f32[2])"));
 }
 
+type Verb = fn(Stream<Batch>) -> Stream<Batch>;
+
 /// A source that leaves out columns nobody wants.
 struct Choosy {
     own: Own,
@@ -331,7 +333,7 @@ fn a_source_may_do_column_work_itself_or_leave_it_to_a_stage() {
     let gathered = Arc::new(Mutex::new(Vec::new()));
     let own = Own::new(6, count);
     let choosy = Dataset::from_source(Choosy { own, kept: vec![0, 1], gathered: gathered.clone() });
-    let verbs: [(fn(Stream<Batch>) -> Stream<Batch>, &str); 4] = [
+    let verbs: [(Verb, &str); 4] = [
         (|s| s.select(["x"]), "x: f32[2]"),
         (|s| s.select(["x"]).rename("x", "y").cast::<i64>("y"), "x: f32[2]"),
         (|s| s.cast::<i8>("n").select(["n"]), "n: u64 x: f32[2]"),
