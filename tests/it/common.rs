@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use gristmill::{Batch, Dataset, Element, Error, Iter, Result, Stream, Threads};
+use gristmill::{Batch, Dataset, Element, Iter, Result, Stream, Threads};
 
 /// Every choice of threads.
 pub const THREADS: [Threads; 3] = [Threads::None, Threads::Auto, Threads::EachStage];
