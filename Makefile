@@ -4,7 +4,7 @@ CARGO ?= cargo
 
 .PHONY: test format lint unit doc examples bench fixtures
 
-test: format lint unit doc examples
+test: format lint unit doc
 
 format:
 	$(CARGO) fmt --all --check
@@ -12,14 +12,14 @@ format:
 lint:
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 
-unit:
+# tests/examples.rs runs the examples, so they are built first.
+unit: examples
 	$(CARGO) test --workspace --locked --lib --tests
 
 doc:
 	$(CARGO) test --workspace --locked --doc
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --locked --no-deps
 
-# The examples are run by tests/examples.rs; this only shows that they build.
 examples:
 	$(CARGO) build --locked --examples
 

@@ -182,8 +182,11 @@ pub type Running<T> = Box<dyn Pull<Item = T>>;
 pub enum Placement {
     /// On whatever thread pulls it.
     Consumer,
-    /// On a thread of its own, behind a link that holds up to this many items.
+    /// On a thread of its own, behind a link that holds up to this many items; if the puller was given a thread for
+    /// it, on that one.
     Thread(usize),
+    /// Behind a link that holds up to this many items, whoever pulls.
+    Link(usize),
     /// It starts the threads it needs itself.
     Own,
 }

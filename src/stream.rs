@@ -180,7 +180,7 @@ impl<S: Stage> Placed<S> {
         let link = match (run.settings.threads, self.0.placement(&below)?) {
             (Threads::None, _) | (_, Placement::Own) => None,
             (_, Placement::Thread(_)) if run.hosted => None,
-            (_, Placement::Thread(depth)) => Some(depth),
+            (_, Placement::Thread(depth) | Placement::Link(depth)) => Some(depth),
             (Threads::EachStage, Placement::Consumer) => Some(1),
             (Threads::Auto, Placement::Consumer) => None,
         };

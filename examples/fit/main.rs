@@ -36,7 +36,10 @@ fn run() -> Result<()> {
     let labels = Npy::open(&options.labels)?;
     let rows = Dataset::from_slices((("x", features), ("y", labels)))?;
     let (train, valid) = rows.split(0.8, options.seed)?;
-    let width = rows.spec().columns[0].row_elements();
+    let [width, per_label] = [0, 1].map(|at| rows.spec().columns[at].row_elements());
+    if per_label != 1 {
+        return Err(format!("labels must be one number a row; {} has {per_label}", options.labels).into());
+    }
 
     let batches = |rows: &Dataset| -> Result<Batches> {
         let batches = rows.batch(options.batch).cast::<f32>("x").cast::<u32>("y");

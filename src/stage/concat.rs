@@ -6,7 +6,8 @@ use crate::plumbing::{Outline, Pull, Run, Running, Stage, Upstream};
 use crate::stream::Stream;
 
 impl<T: Send + 'static> Stream<T> {
-    /// In each epoch, all items of this stream and then all of `other`.
+    /// In each epoch, all items of this stream and then all of `other`. Settings (threads, workers, budget) are this
+    /// stream's, for both.
     ///
     /// **Order:** kept · **Holds:** nothing · **Threads:** none
     ///

@@ -133,6 +133,6 @@ impl<T: Send + 'static> Stage for PrefetchStage<T> {
             Depth::Items(_) => None,
             _ => self.upstream.outline(&run.hosted())?.item_bytes,
         };
-        Ok(Placement::Thread(self.items(run, item_bytes)?))
+        Ok(Placement::Link(self.items(run, item_bytes)?))
     }
 }

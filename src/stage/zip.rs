@@ -10,6 +10,8 @@ impl<T: Send + 'static> Stream<T> {
     ///
     /// Pairs never shift: when one side's item is an error, the pair is that error, and the other side's item goes with it.
     ///
+    /// Settings (threads, workers, budget) are this stream's, for both sides.
+    ///
     /// **Order:** kept · **Holds:** one item · **Threads:** none
     ///
     /// # Examples

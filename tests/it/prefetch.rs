@@ -10,6 +10,12 @@ use crate::common::*;
 const DEPTHS: [usize; 8] = [0, 1, 2, 7, 8, 16, 17, 1000];
 
 #[test]
+fn a_prefetch_of_a_prefetch_keeps_both_links() {
+    let plan = numbers(100).prefetch(8).prefetch(1).plan().unwrap();
+    assert_eq!(plan.steps.iter().map(|step| step.link).collect::<Vec<_>>(), [0, 8, 1]);
+}
+
+#[test]
 fn the_same_items_come_at_every_depth() {
     for depth in DEPTHS {
         assert_eq!(values(&numbers(50).prefetch(depth)), (0..50).collect::<Vec<_>>(), "prefetch({depth})");
