@@ -125,6 +125,10 @@ impl Order for Whole {
         u64::MAX / self.len().max(1)
     }
 
+    fn locality(&self) -> Option<u64> {
+        None
+    }
+
     fn open(&self) -> Result<Resolver> {
         let rows = self.len().max(1);
         Ok(Box::new(move |at: &mut [u64]| {

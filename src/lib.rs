@@ -47,6 +47,7 @@
 //! to or replaces while it is open is noticed after each batch ([`Error::Changed`]). A file that another process *cuts short* can still end
 //! the process with `SIGBUS`: write new data to another file and rename it.
 
+mod ahead;
 mod data;
 mod dataset;
 mod error;

@@ -11,6 +11,7 @@
 //! gives a run ([`Resolve`], [`Pull`]) that owns its position and belongs to one iterator.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -33,6 +34,10 @@ pub trait Order: Send + Sync {
 
     /// How many whole epochs can be numbered before a position, here or below, would pass `u64::MAX`.
     fn epochs(&self) -> u64;
+
+    /// How many neighbouring rows of the source are read about the same time: `None` in file order, 1 when rows
+    /// come from anywhere. Read-ahead follows it.
+    fn locality(&self) -> Option<u64>;
 
     /// Starts resolving. Opening twice gives two independent runs.
     ///
@@ -93,6 +98,16 @@ pub trait Source: Send + Sync {
     /// # Errors
     /// Those of `out`.
     fn describe(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result;
+
+    /// This source made ready for rows that come in no order, if that makes a difference.
+    fn scattered(&self) -> Option<Arc<dyn Source>> {
+        None
+    }
+
+    /// Starts reading rows that will be gathered soon, without waiting for them. Advice only.
+    fn ahead(&self, rows: Range<u64>) {
+        let _ = rows;
+    }
 
     /// This source with its columns changed, if it can do that while gathering.
     fn project(&self, change: &Projection) -> Option<Arc<dyn Source>> {

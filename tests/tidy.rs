@@ -5,7 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Which folders and files of `src` a part may name with `crate::`. `lib.rs` may name all.
-const LAYERS: [(&str, &[&str]); 11] = [
+const LAYERS: [(&str, &[&str]); 12] = [
+    ("ahead", &["plumbing", "error", "sys"]),
     ("error", &[]),
     ("data", &["error", "sys"]),
     ("sys", &["error"]),
@@ -20,7 +21,7 @@ const LAYERS: [(&str, &[&str]); 11] = [
 ];
 
 /// What a stage may name; never another stage.
-const STAGE: &[&str] = &["dataset", "stream", "plumbing", "data", "exec", "rng", "error", "outline"];
+const STAGE: &[&str] = &["ahead", "dataset", "stream", "plumbing", "data", "exec", "rng", "error", "outline"];
 
 /// Which parts may use a dependency: one door each.
 const DOORS: [(&str, &[&str]); 10] = [

@@ -47,6 +47,10 @@ impl Order for BlocksOrder {
         self.inner.epochs()
     }
 
+    fn locality(&self) -> Option<u64> {
+        Some(self.inner.locality().map_or(self.rows, |rows| rows.min(self.rows)))
+    }
+
     fn open(&self) -> Result<Resolver> {
         if self.rows == 0 || self.group == 0 {
             return Err(Error::argument("shuffle", "blocks and groups of at least one", self.how));

@@ -23,6 +23,10 @@ impl Order for BufferOrder {
         self.inner.epochs()
     }
 
+    fn locality(&self) -> Option<u64> {
+        self.inner.locality()
+    }
+
     fn open(&self) -> Result<Resolver> {
         if self.rows == 0 {
             return Err(Error::argument("shuffle", "a buffer of at least one row", self.how));

@@ -1,6 +1,7 @@
 //! `concat`: the rows of one dataset after those of another.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::Epochs;
@@ -60,6 +61,10 @@ impl Order for ConcatOrder {
     fn epochs(&self) -> u64 {
         let below = self.parts.iter().map(|p| p.epochs()).min().unwrap_or(0);
         below.min(u64::MAX / self.len.max(1))
+    }
+
+    fn locality(&self) -> Option<u64> {
+        self.parts.iter().filter_map(|part| part.locality()).min()
     }
 
     fn open(&self) -> Result<Resolver> {
@@ -128,6 +133,23 @@ impl Source for ConcatSource {
 
     fn describe(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.parts[0].describe(out)
+    }
+
+    fn scattered(&self) -> Option<Arc<dyn Source>> {
+        let scattered = |part: &Arc<dyn Source>| part.scattered().unwrap_or_else(|| part.clone());
+        Some(Arc::new(ConcatSource { parts: self.parts.iter().map(scattered).collect() }))
+    }
+
+    fn ahead(&self, rows: Range<u64>) {
+        let mut first = 0;
+        for part in &self.parts {
+            let end = first + part.rows();
+            let (from, to) = (rows.start.clamp(first, end), rows.end.clamp(first, end));
+            if from < to {
+                part.ahead(from - first..to - first);
+            }
+            first = end;
+        }
     }
 
     fn project(&self, change: &Projection) -> Option<Arc<dyn Source>> {

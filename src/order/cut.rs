@@ -103,6 +103,10 @@ impl Order for CutOrder {
         self.inner.epochs()
     }
 
+    fn locality(&self) -> Option<u64> {
+        self.inner.locality()
+    }
+
     fn open(&self) -> Result<Resolver> {
         let mut inner = self.inner.open()?;
         let mut epochs = Epochs::new(self.len);

@@ -23,6 +23,10 @@ impl Order for FullOrder {
         self.inner.epochs()
     }
 
+    fn locality(&self) -> Option<u64> {
+        Some(1)
+    }
+
     fn open(&self) -> Result<Resolver> {
         let mut inner = self.inner.open()?;
         let (len, how) = (self.len(), self.how);

@@ -39,6 +39,10 @@ impl Order for RepeatOrder {
         self.inner.epochs() / self.times.max(1)
     }
 
+    fn locality(&self) -> Option<u64> {
+        self.inner.locality()
+    }
+
     fn open(&self) -> crate::Result<Resolver> {
         self.inner.open()
     }

@@ -122,6 +122,10 @@ impl Order for SplitOrder {
         self.inner.epochs()
     }
 
+    fn locality(&self) -> Option<u64> {
+        self.inner.locality()
+    }
+
     fn open(&self) -> Result<Resolver> {
         let mut inner = self.inner.open()?;
         let mut epochs = Epochs::new(self.len());

@@ -1,6 +1,7 @@
 //! The cells of one column in a block of memory or of a mapped file, and how they get into a batch.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::data::{Convert, DType};
@@ -17,6 +18,16 @@ pub(crate) trait Cells: Send + Sync {
 
     /// Copies `rows` to `into`, as elements of the type that `convert` leads to.
     fn gather(&self, rows: &[u64], into: &mut [u8], convert: &Convert) -> Result<()>;
+
+    /// These cells made ready for rows that come in no order.
+    fn scattered(&self) -> Option<Arc<dyn Cells>> {
+        None
+    }
+
+    /// Starts reading these rows without waiting for them.
+    fn ahead(&self, rows: Range<u64>) {
+        let _ = rows;
+    }
 
     /// Whether stored elements are in the other byte order than the machine's.
     fn swapped(&self) -> bool {
@@ -110,6 +121,9 @@ pub(crate) struct Block {
     pub(crate) form: Arc<Form>,
 }
 
+/// Rows of fewer bytes than this are not read ahead.
+const NARROW: usize = 64;
+
 /// Bytes converted at a time: a fraction of the first-level cache, so that the second pass finds them there.
 const CHUNK: usize = 16 << 10;
 
@@ -202,6 +216,21 @@ impl Cells for One {
 
     fn gather(&self, rows: &[u64], into: &mut [u8], convert: &Convert) -> Result<()> {
         self.block.gather(rows, into, convert)
+    }
+
+    fn scattered(&self) -> Option<Arc<dyn Cells>> {
+        let Store::Map(map) = &self.block.store else { return None };
+        let block = Block { store: Store::Map(map.scattered()), ..self.block.clone() };
+        Some(Arc::new(One { block, expression: self.expression.clone(), notes: self.notes.clone() }))
+    }
+
+    fn ahead(&self, rows: Range<u64>) {
+        let (grid, Store::Map(map)) = (&self.block.grid, &self.block.store) else { return };
+        // Narrow rows share their pages with hundreds of others: those are in memory soon, and advice costs a call each.
+        if grid.stride >= NARROW && self.block.form.strides.is_empty() {
+            let (from, to) = (rows.start as usize, rows.end.min(grid.rows) as usize);
+            map.will_need(grid.base + from * grid.stride, to.saturating_sub(from) * grid.stride);
+        }
     }
 
     fn swapped(&self) -> bool {

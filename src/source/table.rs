@@ -1,6 +1,7 @@
 //! `from_slices`: columns side by side.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::cells::Cells;
@@ -111,6 +112,24 @@ impl Source for Table {
 
     fn describe(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(&self.expression)
+    }
+
+    fn scattered(&self) -> Option<Arc<dyn Source>> {
+        let scattered = |field: &Field| {
+            let cells = field.cells.scattered().unwrap_or_else(|| field.cells.clone());
+            Field { cells, convert: field.convert }
+        };
+        let fields = self.fields.iter().map(scattered).collect();
+        Some(Arc::new(Table {
+            spec: self.spec.clone(),
+            rows: self.rows,
+            expression: self.expression.clone(),
+            fields,
+        }))
+    }
+
+    fn ahead(&self, rows: Range<u64>) {
+        self.fields.iter().for_each(|field| field.cells.ahead(rows.clone()));
     }
 
     fn project(&self, change: &Projection) -> Option<Arc<dyn Source>> {

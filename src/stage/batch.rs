@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use crate::ahead::{Ahead, Cold};
 use crate::data::{Batch, Length, Pool, Projection, Slot, Spec, masked};
 use crate::dataset::Dataset;
 use crate::error::{Error, Result, caught};
@@ -182,11 +183,17 @@ impl Stage for BatchStage {
             stop: stop.clone(),
         };
         let gather = Gather::new(self, spec, parts)?;
+        let jobs: Running<Vec<u64>> = match (&gather.cold, self.dataset.inner().locality()) {
+            (Some(cold), Some(near)) => {
+                Box::new(Ahead::new(Box::new(jobs), gather.source.clone(), near, cold.clone()))
+            }
+            _ => Box::new(jobs),
+        };
         if lanes == 1 {
-            return Ok(Box::new(BatchPull { jobs, gather, rows: Vec::new(), position: 0 }));
+            return Ok(Box::new(BatchPull { jobs, gather, position: 0 }));
         }
         let work = move |rows: Vec<u64>, position| gather.batch(&rows, position);
-        Ok(exec::lanes(self.last.verb(), lanes, Box::new(jobs), stop, work))
+        Ok(exec::lanes(self.last.verb(), lanes, jobs, stop, work))
     }
 
     fn label(&self) -> &'static str {
@@ -234,8 +241,18 @@ impl Pull for Jobs {
     type Item = Vec<u64>;
 
     fn pull(&mut self) -> Result<Option<Vec<u64>>> {
+        self.stop.check()?;
+        let positions = self.take();
+        if positions.is_empty() {
+            return Ok(None);
+        }
+        let count = (positions.end - positions.start) as usize;
+        let refused = || Error::no_memory("the row numbers of one batch", count as u64 * 8);
         let mut rows = Vec::new();
-        Ok(self.fill(&mut rows)?.then_some(rows))
+        rows.try_reserve_exact(count).map_err(|_| refused())?;
+        rows.extend(positions);
+        self.resolver.resolve(&mut rows);
+        Ok(Some(rows))
     }
 
     fn skip(&mut self, n: u64) -> Result<u64> {
@@ -244,24 +261,6 @@ impl Pull for Jobs {
         let passed = n.min(left);
         self.next = self.next.saturating_add(passed.saturating_mul(rows)).min(self.end);
         Ok(passed)
-    }
-}
-
-impl Jobs {
-    /// Puts the next batch's rows into `rows`; false at the end.
-    fn fill(&mut self, rows: &mut Vec<u64>) -> Result<bool> {
-        self.stop.check()?;
-        let positions = self.take();
-        if positions.is_empty() {
-            return Ok(false);
-        }
-        let count = (positions.end - positions.start) as usize;
-        rows.clear();
-        let refused = || Error::no_memory("the row numbers of one batch", count as u64 * 8);
-        rows.try_reserve(count).map_err(|_| refused())?;
-        rows.extend(positions);
-        self.resolver.resolve(rows);
-        Ok(true)
     }
 }
 
@@ -274,6 +273,8 @@ struct Gather {
     filled_to: Option<usize>,
     verb: &'static str,
     crew: Option<(Crew, usize)>,
+    /// Watched when rows come in no file order.
+    cold: Option<Cold>,
 }
 
 impl Gather {
@@ -286,8 +287,10 @@ impl Gather {
             bytes.map(Pool::new).ok_or_else(refused)
         };
         let pools: Result<Vec<Pool>> = spec.columns.iter().map(|c| pool(c.row_bytes())).collect();
+        let scattered = stage.dataset.inner().locality().and_then(|_| stage.dataset.source().scattered());
         Ok(Gather {
-            source: stage.dataset.source().clone(),
+            cold: scattered.is_some().then(Cold::default),
+            source: scattered.unwrap_or_else(|| stage.dataset.source().clone()),
             pools: pools?,
             spec,
             filled_to: (stage.last == Last::Mask).then_some(room),
@@ -300,7 +303,11 @@ impl Gather {
         let mut batch = Batch::from_pools(&self.spec, self.filled_to.unwrap_or(rows.len()), &self.pools)?;
         let columns = self.source.spec().columns.len();
         let slots = batch.slots()?.into_iter().take(columns).map(|slot| slot.split(rows.len()).0).collect();
-        caught(self.verb, position, || self.gather(rows, slots))?;
+        let gather = || caught(self.verb, position, || self.gather(rows, slots));
+        match &self.cold {
+            Some(cold) => cold.watch(gather)?,
+            None => gather()?,
+        }
         if self.filled_to.is_some() {
             batch.mask(rows.len())?;
         }
@@ -325,9 +332,8 @@ impl Gather {
 
 /// Resolves and gathers with its consumer.
 struct BatchPull {
-    jobs: Jobs,
+    jobs: Running<Vec<u64>>,
     gather: Gather,
-    rows: Vec<u64>,
     position: u64,
 }
 
@@ -335,12 +341,10 @@ impl Pull for BatchPull {
     type Item = Batch;
 
     fn pull(&mut self) -> Result<Option<Batch>> {
-        if !self.jobs.fill(&mut self.rows)? {
-            return Ok(None);
-        }
+        let Some(rows) = self.jobs.pull()? else { return Ok(None) };
         let position = self.position;
         self.position += 1;
-        self.gather.batch(&self.rows, position).map(Some)
+        self.gather.batch(&rows, position).map(Some)
     }
 
     fn skip(&mut self, n: u64) -> Result<u64> {

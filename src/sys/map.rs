@@ -5,8 +5,9 @@ use std::fs::{File, Metadata, OpenOptions};
 use std::io::Read;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
-use memmap2::{MmapOptions, MmapRaw};
+use memmap2::{Advice, MmapOptions, MmapRaw};
 
 use super::copy::{Grid, copy_rows};
 use crate::error::{Error, Result};
@@ -14,9 +15,11 @@ use crate::error::{Error, Result};
 /// A whole file, mapped.
 pub(crate) struct Map {
     path: PathBuf,
-    file: File,
+    file: Arc<File>,
     stamp: Stamp,
     memory: Option<MmapRaw>,
+    /// The same file mapped once more, for rows in no order.
+    scattered: OnceLock<Arc<Map>>,
 }
 
 /// What tells a file that was written to from one that was not.
@@ -73,18 +76,57 @@ impl Map {
                 help: "only regular files can be mapped".into(),
             });
         }
-        Ok(Map { path: path.to_owned(), file, stamp: Stamp::of(&meta), memory: None })
+        Ok(Map {
+            path: path.to_owned(),
+            file: Arc::new(file),
+            stamp: Stamp::of(&meta),
+            memory: None,
+            scattered: OnceLock::new(),
+        })
     }
 
     /// Maps the opened file, read-only and whole.
     pub(crate) fn mapped(mut self) -> Result<Map> {
         // The system refuses a map of no bytes, and there would be nothing to read.
         if self.stamp.len > 0 {
-            let map = MmapOptions::new().map_raw_read_only(&self.file);
+            let map = MmapOptions::new().map_raw_read_only(&*self.file);
             let io = |source| Error::Io { action: "map", path: self.path.clone(), source };
             self.memory = Some(map.map_err(io)?);
         }
         Ok(self)
+    }
+
+    /// The same file in a map of its own in which a touched page is read alone. The system reads megabytes around a
+    /// page otherwise (8 MiB on some disks), which is right in file order and ruinous for scattered rows: a file four
+    /// times the memory it may use is then read over and over. Falls back to this map where the system refuses.
+    pub(crate) fn scattered(self: &Arc<Map>) -> Arc<Map> {
+        let again = || {
+            let unmapped = Map {
+                path: self.path.clone(),
+                file: self.file.clone(),
+                stamp: self.stamp,
+                memory: None,
+                scattered: OnceLock::new(),
+            };
+            let map = unmapped.mapped().ok()?;
+            map.memory.as_ref()?.advise(Advice::Random).ok()?;
+            Some(Arc::new(map))
+        };
+        match self.scattered.get() {
+            Some(map) => map.clone(),
+            None => match again() {
+                Some(map) => self.scattered.get_or_init(|| map).clone(),
+                None => self.clone(),
+            },
+        }
+    }
+
+    /// Asks the system to read these bytes now. Advice: what cannot be followed is ignored.
+    pub(crate) fn will_need(&self, from: usize, bytes: usize) {
+        if let Some(memory) = &self.memory {
+            let from = from.min(memory.len());
+            let _ = memory.advise_range(Advice::WillNeed, from, bytes.min(memory.len() - from));
+        }
     }
 
     /// Bytes of the file when it was opened.
@@ -94,7 +136,7 @@ impl Map {
 
     /// The file's first bytes, by ordinary reads.
     pub(crate) fn reader(&self) -> impl Read + '_ {
-        &self.file
+        &*self.file
     }
 
     /// Copies `rows` of `grid` to `into`, row `i` to `into[at + i * step ..]`.
@@ -138,6 +180,15 @@ impl Map {
             false => Err(before.differs(&self.path, &self.stamp)),
         }
     }
+}
+
+/// Pages that this thread has had to wait for the disk to read, so far.
+pub(crate) fn major_faults() -> i64 {
+    // SAFETY: all bytes zero is a valid rusage, being plain numbers.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: `usage` is a live rusage for the call to write to.
+    unsafe { libc::getrusage(libc::RUSAGE_THREAD, &mut usage) };
+    usage.ru_majflt
 }
 
 /// Files this process may have open at a time.

@@ -16,4 +16,4 @@ mod map;
 
 pub(crate) use buffer::Buffer;
 pub(crate) use copy::{Grid, copy_from_slice};
-pub(crate) use map::{Map, Stamp, open_files_limit};
+pub(crate) use map::{Map, Stamp, major_faults, open_files_limit};

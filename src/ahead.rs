@@ -1,0 +1,132 @@
+//! What is read before it is wanted: exact read-ahead for rows that come in no file order.
+//!
+//! The order is known in advance, so the rows of coming batches can be asked for while earlier ones are copied. That costs a
+//! system call for each row or block, which would slow a file that is in memory already; so it is done only while gathering has
+//! lately had to wait for the disk. Nothing but speed depends on it.
+
+use std::collections::{HashSet, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::error::Result;
+use crate::plumbing::{Pull, Running, Source};
+use crate::sys::major_faults;
+
+/// Most bytes of rows that are asked for before they are gathered: the default group of a block shuffle, so that the next
+/// group is being read while the present one is used.
+const AHEAD_BYTES: u64 = 64 << 20;
+
+/// Most row numbers that are kept for it: 2 MiB of them.
+const AHEAD_ROWS: u64 = 256 << 10;
+
+/// Bytes that the disk reads for a row at least.
+const PAGE: u64 = 4096;
+
+/// Batches for which reading ahead goes on after one had to wait. Then one batch finds out whether it is still needed.
+const COLD_BATCHES: u32 = 1024;
+
+/// Blocks that are remembered as asked for: those of several groups.
+const REMEMBERED: usize = 4096;
+
+/// Whether the file is cold; shared by those who gather and the one who reads ahead.
+#[derive(Clone, Default)]
+pub(crate) struct Cold {
+    batches: Arc<AtomicU32>,
+}
+
+impl Cold {
+    /// Gathers, and notices whether that had to wait for the disk.
+    pub(crate) fn watch<T>(&self, gather: impl FnOnce() -> T) -> T {
+        let before = major_faults();
+        let gathered = gather();
+        if major_faults() != before {
+            // Relaxed: a hint about speed; it orders nothing.
+            self.batches.store(COLD_BATCHES, Ordering::Relaxed);
+        }
+        gathered
+    }
+
+    fn next(&self) -> bool {
+        let left = self.batches.load(Ordering::Relaxed);
+        if left > 0 {
+            self.batches.store(left - 1, Ordering::Relaxed);
+        }
+        left > 0
+    }
+}
+
+/// Passes row numbers on, and asks the source for those of coming batches.
+pub(crate) struct Ahead {
+    jobs: Running<Vec<u64>>,
+    source: Arc<dyn Source>,
+    /// Neighbouring rows that are wanted about the same time.
+    near: u64,
+    most: u64,
+    cold: Cold,
+    queue: VecDeque<Vec<u64>>,
+    queued: u64,
+    asked: HashSet<u64>,
+    ages: VecDeque<u64>,
+}
+
+impl Ahead {
+    pub(crate) fn new(jobs: Running<Vec<u64>>, source: Arc<dyn Source>, near: u64, cold: Cold) -> Ahead {
+        let row_bytes = source.spec().row_bytes() as u64;
+        let read = if near > 1 { row_bytes } else { row_bytes.max(PAGE) };
+        let most = (AHEAD_BYTES / read.max(1)).clamp(1, AHEAD_ROWS);
+        let (queue, asked, ages) = Default::default();
+        Ahead { jobs, source, near, most, cold, queue, queued: 0, asked, ages }
+    }
+
+    fn ask(&mut self, rows: &[u64]) {
+        if self.near <= 1 {
+            return rows.iter().for_each(|row| self.source.ahead(*row..row + 1));
+        }
+        for row in rows {
+            let block = row / self.near;
+            if !self.asked.insert(block) {
+                continue;
+            }
+            if self.ages.len() == REMEMBERED
+                && let Some(oldest) = self.ages.pop_front()
+            {
+                self.asked.remove(&oldest);
+            }
+            self.ages.push_back(block);
+            self.source.ahead(block * self.near..(block + 1).saturating_mul(self.near));
+        }
+    }
+}
+
+impl Pull for Ahead {
+    type Item = Vec<u64>;
+
+    fn pull(&mut self) -> Result<Option<Vec<u64>>> {
+        if self.cold.next() {
+            while self.queued < self.most {
+                let Some(rows) = self.jobs.pull()? else { break };
+                self.ask(&rows);
+                self.queued += rows.len() as u64;
+                self.queue.push_back(rows);
+            }
+        }
+        match self.queue.pop_front() {
+            Some(rows) => {
+                self.queued -= rows.len() as u64;
+                Ok(Some(rows))
+            }
+            None => self.jobs.pull(),
+        }
+    }
+
+    fn skip(&mut self, n: u64) -> Result<u64> {
+        let mut passed = 0;
+        while passed < n
+            && let Some(rows) = self.queue.pop_front()
+        {
+            self.queued -= rows.len() as u64;
+            passed += 1;
+        }
+        Ok(passed + self.jobs.skip(n - passed)?)
+    }
+}
