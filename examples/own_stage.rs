@@ -3,7 +3,7 @@
 //! `cargo run --release --example own_stage`
 
 use gristmill::plumbing::{Outline, Pull, Run, Running, Stage, Upstream};
-use gristmill::{Dataset, Length, Result, Stream};
+use gristmill::{Dataset, Result, Stream};
 
 /// Each item together with the one before it.
 fn pairwise<T: Clone + Send + 'static>(stream: Stream<T>) -> Stream<(T, T)> {
@@ -19,11 +19,9 @@ impl<T: Clone + Send + 'static> Stage for PairwiseStage<T> {
 
     fn outline(&self, run: &Run) -> Result<Outline> {
         let upstream = self.upstream.outline(run)?;
-        let length = match upstream.length {
-            Length::Exact(n) => Length::Exact(n.saturating_sub(1)),
-            other => other,
-        };
-        Ok(upstream.step("pairwise()").length(length).holds(1))
+        let length = upstream.length.map(|n| n.saturating_sub(1));
+        let bytes = upstream.item_bytes.map(|item| item.saturating_mul(2));
+        Ok(upstream.step("pairwise()").length(length).columns(None).sized(bytes).holds(1))
     }
 
     fn open(&self, run: &Run) -> Result<Running<(T, T)>> {

@@ -8,7 +8,7 @@ use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::plumbing::{Pull, Running, Source};
 use crate::sys::major_faults;
 
@@ -65,6 +65,7 @@ pub(crate) struct Ahead {
     cold: Cold,
     queue: VecDeque<Vec<u64>>,
     queued: u64,
+    broken: Option<Error>,
     asked: HashSet<u64>,
     ages: VecDeque<u64>,
 }
@@ -75,7 +76,7 @@ impl Ahead {
         let read = if near > 1 { row_bytes } else { row_bytes.max(PAGE) };
         let most = (AHEAD_BYTES / read.max(1)).clamp(1, AHEAD_ROWS);
         let (queue, asked, ages) = Default::default();
-        Ahead { jobs, source, near, most, cold, queue, queued: 0, asked, ages }
+        Ahead { jobs, source, near, most, cold, queue, queued: 0, broken: None, asked, ages }
     }
 
     fn ask(&mut self, rows: &[u64]) {
@@ -103,8 +104,16 @@ impl Pull for Ahead {
 
     fn pull(&mut self) -> Result<Option<Vec<u64>>> {
         if self.cold.next() {
-            while self.queued < self.most {
-                let Some(rows) = self.jobs.pull()? else { break };
+            while self.queued < self.most && self.broken.is_none() {
+                let rows = match self.jobs.pull() {
+                    Ok(Some(rows)) => rows,
+                    Ok(None) => break,
+                    // It comes after the batches before it.
+                    Err(error) => {
+                        self.broken = Some(error);
+                        break;
+                    }
+                };
                 self.ask(&rows);
                 self.queued += rows.len() as u64;
                 self.queue.push_back(rows);
@@ -115,7 +124,10 @@ impl Pull for Ahead {
                 self.queued -= rows.len() as u64;
                 Ok(Some(rows))
             }
-            None => self.jobs.pull(),
+            None => match self.broken.take() {
+                Some(error) => Err(error),
+                None => self.jobs.pull(),
+            },
         }
     }
 

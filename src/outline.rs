@@ -24,6 +24,13 @@ pub struct Step {
     pub depth: usize,
 }
 
+impl Step {
+    /// Items it holds at most, its link's included.
+    fn held(&self) -> u64 {
+        self.holds.saturating_add(self.link as u64)
+    }
+}
+
 /// Length, columns, needs and warnings of a stream, collected from its first stage to its last.
 #[derive(Debug, Clone)]
 pub struct Outline {
@@ -151,8 +158,10 @@ impl Plan {
     /// The most bytes of items that one iterator holds at a time, counting the stages whose item size is known.
     /// Mapped pages are not counted: the system takes them back when it needs them.
     pub fn peak_bytes(&self) -> u64 {
-        let held = |s: &Step| (s.holds + s.link as u64).saturating_mul(s.item_bytes.unwrap_or(0));
-        self.steps.iter().map(held).fold(0, u64::saturating_add)
+        self.steps
+            .iter()
+            .map(|s| s.held().saturating_mul(s.item_bytes.unwrap_or(0)))
+            .fold(0, u64::saturating_add)
     }
 }
 
@@ -163,9 +172,8 @@ impl fmt::Display for Plan {
         for step in &self.steps {
             let indent = "  ".repeat(step.depth);
             let dash = |n: usize| if n == 0 { "-".into() } else { n.to_string() };
-            let held = step.holds + step.link as u64;
             let item = step.item_bytes.map_or("?".into(), human);
-            let bytes = match (held, step.item_bytes) {
+            let bytes = match (step.held(), step.item_bytes) {
                 (0, _) => "-".into(),
                 (n, Some(bytes)) => human(n.saturating_mul(bytes)),
                 (n, None) => format!("{n} items"),

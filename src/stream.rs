@@ -47,7 +47,7 @@ impl<T: Send + 'static> Stream<T> {
     }
 
     /// Sets the number of workers of gathers, and of parallel maps that do not say. Without this, one for every core this process may use,
-    /// by affinity and cgroup quota, less one for the training loop.
+    /// by affinity and cgroup quota, less one for the training loop, and at most 8.
     pub fn workers(mut self, workers: usize) -> Stream<T> {
         self.settings.workers = Some(workers);
         self

@@ -81,7 +81,11 @@ fn survey(batches: &Batches) -> Result<(usize, f32)> {
     match classes {
         0 => Err("there are no rows to train on".into()),
         1..=100_000 => Ok((classes, largest)),
-        _ => Err(format!("labels must be class numbers from 0; the largest is {}", classes - 1).into()),
+        _ => Err(format!(
+            "labels must be class numbers from 0; found {} (negative ones read as large ones)",
+            classes - 1
+        )
+        .into()),
     }
 }
 

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::error::Result;
 use crate::sys::Buffer;
 
-/// Idle buffers kept for reuse; more than are ever in flight at once would only hold memory.
+/// Idle buffers kept for reuse; more than are commonly in flight at once would only hold memory.
 const KEPT: usize = 64;
 
 /// Buffers of one size.

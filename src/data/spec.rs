@@ -109,7 +109,7 @@ impl fmt::Display for Spec {
 pub enum Length {
     /// Exactly this many.
     Exact(u64),
-    /// Finite, but only known by counting.
+    /// Only known by counting; it may be without end.
     Unknown,
     /// It never ends.
     Infinite,

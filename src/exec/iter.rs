@@ -18,12 +18,13 @@ pub struct Iter<T> {
     run: Run,
     length: Length,
     item: u64,
+    failed: bool,
     waited: Duration,
 }
 
 impl<T> Iter<T> {
     pub(crate) fn new(running: Running<T>, run: Run, length: Length) -> Iter<T> {
-        Iter { running: Some(running), run, length, item: 0, waited: Duration::ZERO }
+        Iter { running: Some(running), run, length, item: 0, failed: false, waited: Duration::ZERO }
     }
 
     /// Where the next item stands. Give it to [`Stream::seek`](crate::Stream::seek) to continue there.
@@ -78,7 +79,7 @@ impl<T> Iterator for Iter<T> {
             Err(error) => {
                 match error.is_fatal() {
                     true => self.end(),
-                    false => self.item += 1,
+                    false => (self.item, self.failed) = (self.item + 1, true),
                 }
                 Some(Err(error))
             }
@@ -88,13 +89,10 @@ impl<T> Iterator for Iter<T> {
     fn size_hint(&self) -> (usize, Option<usize>) {
         match (self.length, &self.running) {
             (_, None) => (0, Some(0)),
-            (Length::Exact(n), _) => {
-                let left = n.saturating_sub(self.item);
-                // A fatal error can end the epoch at any item.
-                (0, usize::try_from(left).ok())
-            }
-            (Length::Unknown, _) => (0, None),
-            (Length::Infinite, _) => (usize::MAX, None),
+            // A fatal error can end the epoch at any item, and an error may come beside the items: hence no bound below, and
+            // none above once one has come.
+            (Length::Exact(n), _) if !self.failed => (0, usize::try_from(n.saturating_sub(self.item)).ok()),
+            _ => (0, None),
         }
     }
 

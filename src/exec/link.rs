@@ -33,7 +33,7 @@ pub(crate) fn link<T: Send + 'static>(
     })
 }
 
-/// The deepest link there is: its channel is allocated whole, so a depth beyond all measure is taken as this.
+/// The deepest link there is; a depth beyond all measure is taken as this.
 pub(crate) const MOST_ITEMS: usize = 1 << 20;
 
 /// A burst being collected, open to the consumer.
@@ -185,7 +185,7 @@ impl<T> Carrier<T> {
         if open.is_empty() || !(ends || open.len() >= self.burst || self.sender.is_empty()) {
             return true;
         }
-        let burst = std::mem::replace(&mut *open, Vec::with_capacity(self.burst));
+        let burst = std::mem::take(&mut *open);
         // Sending may wait for the consumer, who may be about to look into the hand.
         drop(open);
         self.sender.send(Message::Burst(burst)).is_ok()

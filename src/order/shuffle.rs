@@ -35,7 +35,8 @@ impl Shuffle {
 
     /// Blocks of neighbouring rows, taken from all over the file, fill a group; rows are shuffled inside the group.
     /// Reads whole blocks, so it is fast on cold files too, and trains as well as a full shuffle on files sorted
-    /// by class. O(1) memory, O(1) seek. Blocks of 64 KiB, groups of 1024 blocks.
+    /// by class. O(1) memory, O(1) seek. Blocks of 64 KiB of all columns together, groups of 1024 blocks: the order
+    /// changes when columns are added. Where it must not, say [`blocks_of`](Shuffle::blocks_of).
     pub fn blocks(seed: u64) -> Shuffle {
         Shuffle { kind: Kind::Blocks { shape: None }, seed, fixed: false }
     }

@@ -87,7 +87,7 @@ impl Parts {
     /// The rows of stratum `number` that go to the second part, as bits.
     fn picked(&self, stratum: u64) -> u64 {
         let start = stratum * STRATUM;
-        let end = (start + STRATUM).min(self.rows);
+        let end = start.saturating_add(STRATUM).min(self.rows);
         let (width, wanted) = (end - start, self.before(1, end) - self.before(1, start));
         // Picking the fewer of the two kinds keeps the number of draws low.
         let invert = wanted * 2 > width;

@@ -144,6 +144,16 @@ impl Block {
         self.store.verify()
     }
 
+    /// Starts reading these rows without waiting for them.
+    pub(crate) fn ahead(&self, rows: Range<u64>) {
+        let (grid, Store::Map(map)) = (&self.grid, &self.store) else { return };
+        // Narrow rows share their pages with hundreds of others: those are in memory soon, and advice costs a call each.
+        if grid.stride >= NARROW && self.form.strides.is_empty() {
+            let (from, to) = (rows.start as usize, rows.end.min(grid.rows) as usize);
+            map.will_need(grid.base + from * grid.stride, to.saturating_sub(from) * grid.stride);
+        }
+    }
+
     /// Element by element, each for all rows: in a file in Fortran order, an element's column is what lies together.
     fn copy_strided(&self, rows: &[u64], into: &mut [u8]) -> Result<()> {
         let (size, step) = (self.form.dtype.bytes(), self.form.row_bytes());
@@ -225,12 +235,7 @@ impl Cells for One {
     }
 
     fn ahead(&self, rows: Range<u64>) {
-        let (grid, Store::Map(map)) = (&self.block.grid, &self.block.store) else { return };
-        // Narrow rows share their pages with hundreds of others: those are in memory soon, and advice costs a call each.
-        if grid.stride >= NARROW && self.block.form.strides.is_empty() {
-            let (from, to) = (rows.start as usize, rows.end.min(grid.rows) as usize);
-            map.will_need(grid.base + from * grid.stride, to.saturating_sub(from) * grid.stride);
-        }
+        self.block.ahead(rows);
     }
 
     fn swapped(&self) -> bool {

@@ -115,7 +115,7 @@ fn text_length(digits: &[u8], text_at: u64, file_len: u64, max_header: u64) -> R
         return Err(Trouble::new(0, expected, length.to_string()));
     }
     if length > max_header {
-        let expected = format!("a header length of at most {max_header} (the limit can be raised)");
+        let expected = format!("a header length of at most {max_header}");
         return Err(Trouble::new(0, expected, length.to_string()));
     }
     Ok(length)
@@ -139,7 +139,7 @@ fn not_npy(path: &Path, first: &[u8]) -> Error {
         }
         None if first.is_empty() => ("empty", "write it again"),
         None if MAGIC.starts_with(first) => ("cut off within its first bytes", "write it again"),
-        None => ("not an npy file", "open as raw?"),
+        None => ("not an npy file", "open as raw? (Raw::new(path, dtype, shape))"),
     };
     Error::Format {
         path: path.into(),

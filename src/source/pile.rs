@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 use std::fmt;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -28,13 +29,31 @@ struct Shelf {
     room: usize,
 }
 
+impl Shelf {
+    /// Keeps a map, or drops it for the one that was kept meanwhile.
+    fn keep(&mut self, number: usize, map: Arc<Map>) -> Arc<Map> {
+        if let Some(kept) = &self.maps[number] {
+            return kept.clone();
+        }
+        if self.ages.len() >= self.room
+            && let Some(oldest) = self.ages.pop_front()
+        {
+            self.maps[oldest] = None;
+        }
+        self.ages.push_back(number);
+        self.maps[number] = Some(map.clone());
+        map
+    }
+}
+
 pub(super) struct Pile {
-    parts: Vec<Part>,
+    parts: Arc<[Part]>,
     /// First row of each part, and the number of all rows at the end.
-    starts: Vec<u64>,
-    shelf: Mutex<Shelf>,
+    starts: Arc<[u64]>,
+    shelf: Arc<Mutex<Shelf>>,
     expression: String,
     notes: Vec<String>,
+    scattered: bool,
 }
 
 impl Pile {
@@ -54,7 +73,14 @@ impl Pile {
         // A quarter of what the process may open: other columns, and the user, need some too.
         let room = (open_files_limit() / 4).clamp(16, 4096);
         let shelf = Mutex::new(Shelf { maps: vec![None; parts.len()], ages: VecDeque::new(), room });
-        Ok(Pile { parts, starts, shelf, expression, notes })
+        Ok(Pile {
+            parts: parts.into(),
+            starts: starts.into(),
+            shelf: Arc::new(shelf),
+            expression,
+            notes,
+            scattered: false,
+        })
     }
 
     fn part_of(&self, row: u64) -> usize {
@@ -64,21 +90,17 @@ impl Pile {
 
     fn block(&self, number: usize) -> Result<Block> {
         let part = &self.parts[number];
-        let mut shelf = self.shelf.lock().unwrap_or_else(PoisonError::into_inner);
-        let map = match &shelf.maps[number] {
-            Some(map) => map.clone(),
+        let shelf = || self.shelf.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = shelf().maps[number].clone();
+        let map = match kept {
+            Some(map) => map,
             None => {
+                // Outside the lock: a slow disk holds up only who needs this very file.
                 let map = Arc::new(Map::open(&part.path)?.unchanged_since(&part.stamp)?.mapped()?);
-                if shelf.ages.len() >= shelf.room
-                    && let Some(oldest) = shelf.ages.pop_front()
-                {
-                    shelf.maps[oldest] = None;
-                }
-                shelf.ages.push_back(number);
-                shelf.maps[number] = Some(map.clone());
-                map
+                shelf().keep(number, map)
             }
         };
+        let map = if self.scattered { map.scattered() } else { map };
         Ok(Block { store: Store::Map(map), grid: part.grid, form: part.form.clone() })
     }
 }
@@ -115,6 +137,30 @@ impl Cells for Pile {
             rest = &rest[run..];
         }
         Ok(())
+    }
+
+    fn scattered(&self) -> Option<Arc<dyn Cells>> {
+        Some(Arc::new(Pile {
+            parts: self.parts.clone(),
+            starts: self.starts.clone(),
+            shelf: self.shelf.clone(),
+            expression: self.expression.clone(),
+            notes: self.notes.clone(),
+            scattered: true,
+        }))
+    }
+
+    fn ahead(&self, rows: Range<u64>) {
+        let (mut from, end) = (rows.start, rows.end.min(self.rows()));
+        while from < end {
+            let number = self.part_of(from);
+            let (first, next) = (self.starts[number], self.starts[number + 1]);
+            // Advice: a file that cannot be opened is told of when its rows are gathered.
+            if let Ok(block) = self.block(number) {
+                block.ahead(from - first..end.min(next) - first);
+            }
+            from = next;
+        }
     }
 
     fn swapped(&self) -> bool {

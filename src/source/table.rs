@@ -115,17 +115,14 @@ impl Source for Table {
     }
 
     fn scattered(&self) -> Option<Arc<dyn Source>> {
-        let scattered = |field: &Field| {
-            let cells = field.cells.scattered().unwrap_or_else(|| field.cells.clone());
-            Field { cells, convert: field.convert }
-        };
-        let fields = self.fields.iter().map(scattered).collect();
-        Some(Arc::new(Table {
-            spec: self.spec.clone(),
-            rows: self.rows,
-            expression: self.expression.clone(),
-            fields,
-        }))
+        let scattered: Vec<_> = self.fields.iter().map(|field| field.cells.scattered()).collect();
+        scattered.iter().any(Option::is_some).then(|| {
+            let fields = self.fields.iter().zip(scattered);
+            let fields = fields
+                .map(|(field, cells)| Field { cells: cells.unwrap_or(field.cells.clone()), ..field.clone() });
+            let (spec, expression) = (self.spec.clone(), self.expression.clone());
+            Arc::new(Table { spec, rows: self.rows, expression, fields: fields.collect() }) as Arc<dyn Source>
+        })
     }
 
     fn ahead(&self, rows: Range<u64>) {

@@ -54,7 +54,7 @@ impl Dataset {
     /// Each row is copied once, from the file or memory straight into its batch. A batch's memory is its own: it stays as it is for
     /// as long as it is held, and is used again afterwards.
     ///
-    /// **Order:** kept · **Holds:** two batches, and one a worker · **Threads:** one, or the
+    /// **Order:** kept · **Holds:** three batches, or two a worker · **Threads:** one, or the
     /// [`workers`](Stream::workers)
     ///
     /// # Examples
@@ -130,11 +130,17 @@ impl BatchStage {
         if self.last == Last::Mask { self.rows } else { self.rows.min(len) }
     }
 
+    /// Bytes of a batch, its mask included.
+    fn bytes(&self) -> u64 {
+        let mask = u64::from(self.last == Last::Mask);
+        (self.dataset.spec().row_bytes() as u64).saturating_add(mask).saturating_mul(self.room() as u64)
+    }
+
     /// How many batches are gathered at once, and how many parts each is split into.
-    fn workers(&self, run: &Run, batch_bytes: u64) -> (usize, usize) {
+    fn workers(&self, run: &Run) -> (usize, usize) {
         match run.settings.threads {
             Threads::None => (1, 1),
-            _ if batch_bytes >= SPLIT_BYTES => (1, run.workers()),
+            _ if self.bytes() >= SPLIT_BYTES => (1, run.workers()),
             _ => (run.workers(), 1),
         }
     }
@@ -150,9 +156,9 @@ impl Stage for BatchStage {
         }
         drop(self.dataset.inner().open()?);
         let spec = self.spec()?;
-        let bytes = (spec.row_bytes() as u64).saturating_mul(self.room() as u64);
+        let bytes = self.bytes();
         let length = Length::Exact(self.last.batches(self.dataset.len(), self.rows as u64));
-        let (lanes, parts) = self.workers(run, bytes);
+        let (lanes, parts) = self.workers(run);
         let mut outline = Outline::source(format!("{:?}", self.dataset), Length::Exact(self.dataset.len()))
             .sized(Some(spec.row_bytes() as u64))
             .step(format!("{verb}({}){}", self.rows, self.changes))
@@ -172,8 +178,7 @@ impl Stage for BatchStage {
         let rows = self.rows as u64;
         let end = if self.last == Last::Drop { end - (end - start) % rows.max(1) } else { end };
         let spec = self.spec()?;
-        let bytes = (spec.row_bytes() as u64).saturating_mul(self.room() as u64);
-        let (lanes, parts) = self.workers(run, bytes);
+        let (lanes, parts) = self.workers(run);
         let stop = if lanes > 1 { run.stop.child() } else { run.stop.clone() };
         let jobs = Jobs {
             resolver: self.dataset.inner().open()?,
@@ -201,8 +206,7 @@ impl Stage for BatchStage {
     }
 
     fn placement(&self, run: &Run) -> Result<Placement> {
-        let bytes = (self.dataset.spec().row_bytes() as u64).saturating_mul(self.room() as u64);
-        let (lanes, _) = self.workers(run, bytes);
+        let (lanes, _) = self.workers(run);
         Ok(if lanes > 1 { Placement::Own } else { Placement::Thread(LINK) })
     }
 
@@ -303,11 +307,7 @@ impl Gather {
         let mut batch = Batch::from_pools(&self.spec, self.filled_to.unwrap_or(rows.len()), &self.pools)?;
         let columns = self.source.spec().columns.len();
         let slots = batch.slots()?.into_iter().take(columns).map(|slot| slot.split(rows.len()).0).collect();
-        let gather = || caught(self.verb, position, || self.gather(rows, slots));
-        match &self.cold {
-            Some(cold) => cold.watch(gather)?,
-            None => gather()?,
-        }
+        caught(self.verb, position, || self.gather(rows, slots))?;
         if self.filled_to.is_some() {
             batch.mask(rows.len())?;
         }
@@ -316,7 +316,7 @@ impl Gather {
 
     fn gather(&self, rows: &[u64], mut slots: Vec<Slot<'_>>) -> Result<()> {
         let Some((crew, parts)) = &self.crew else {
-            return self.source.gather(rows, &mut slots);
+            return self.copy(rows, &mut slots);
         };
         let each = rows.len().div_ceil(*parts).max(1);
         let mut shares = Vec::with_capacity(*parts);
@@ -326,7 +326,14 @@ impl Gather {
             shares.push((rows, heads));
             slots = tails;
         }
-        crew.each(shares, |(rows, mut slots)| self.source.gather(rows, &mut slots))
+        crew.each(shares, |(rows, mut slots)| self.copy(rows, &mut slots))
+    }
+
+    fn copy(&self, rows: &[u64], slots: &mut [Slot<'_>]) -> Result<()> {
+        match &self.cold {
+            Some(cold) => cold.watch(|| self.source.gather(rows, slots)),
+            None => self.source.gather(rows, slots),
+        }
     }
 }
 

@@ -46,7 +46,7 @@ impl<T: Send + 'static> Stage for EnumerateStage<T> {
 
     fn outline(&self, run: &Run) -> Result<Outline> {
         let upstream = self.upstream.outline(run)?;
-        let bytes = upstream.item_bytes.map(|bytes| bytes + 8);
+        let bytes = upstream.item_bytes.map(|bytes| bytes.saturating_add(8));
         let call =
             if self.start == 0 { "enumerate()".into() } else { format!("enumerate_from({})", self.start) };
         Ok(upstream.step(call).columns(None).sized(bytes))

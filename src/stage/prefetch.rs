@@ -5,7 +5,6 @@
 
 use crate::error::{Error, Result};
 use crate::exec::MOST_ITEMS;
-use crate::outline::human;
 use crate::plumbing::{Outline, Placement, Run, Running, Stage, Upstream};
 use crate::stream::Stream;
 
@@ -114,7 +113,7 @@ impl<T: Send + 'static> Stage for PrefetchStage<T> {
         let upstream = self.upstream.outline(&run.hosted())?;
         let call = match self.depth {
             Depth::Items(items) => format!("prefetch({items})"),
-            Depth::Bytes(bytes) => format!("prefetch_bytes({})", human(bytes)),
+            Depth::Bytes(bytes) => format!("prefetch_bytes({bytes})"),
             Depth::Auto => "prefetch_auto()".into(),
         };
         Ok(upstream.step(call))

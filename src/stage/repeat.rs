@@ -65,12 +65,10 @@ impl<T: Send + 'static> Stage for RepeatStage<T> {
     }
 
     fn open(&self, run: &Run) -> Result<Running<T>> {
-        let length = self.upstream.outline(run)?.length.exact();
         let epoch = run.epoch.saturating_mul(self.times.unwrap_or(1));
         Ok(Box::new(RepeatPull {
             upstream: self.upstream.clone(),
             run: run.clone(),
-            length,
             epoch,
             left: self.times.unwrap_or(u64::MAX),
             round: None,
@@ -85,7 +83,6 @@ impl<T: Send + 'static> Stage for RepeatStage<T> {
 struct RepeatPull<T> {
     upstream: Upstream<T>,
     run: Run,
-    length: Option<u64>,
     /// The epoch of the next round, and how many rounds there are to come.
     epoch: u64,
     left: u64,
@@ -105,15 +102,11 @@ impl<T: Send + 'static> RepeatPull<T> {
                 return Ok(None);
             }
             let running = self.upstream.open(&self.run.at_epoch(self.epoch))?;
-            self.pass_rounds(1);
+            self.epoch = self.epoch.saturating_add(1);
+            self.left -= 1;
             self.round = Some(Round { running, items: 0 });
         }
         Ok(self.round.as_mut())
-    }
-
-    fn pass_rounds(&mut self, rounds: u64) {
-        self.epoch = self.epoch.saturating_add(rounds);
-        self.left -= rounds;
     }
 
     /// The round has ended; one without items is the last.
@@ -141,14 +134,9 @@ impl<T: Send + 'static> Pull for RepeatPull<T> {
     }
 
     fn skip(&mut self, n: u64) -> Result<u64> {
+        // Round by round, not by the known length: an item that failed may have made a round longer.
         let mut passed = 0;
         while passed < n {
-            // Whole rounds of known length are passed without opening them.
-            if let (None, Some(length @ 1..)) = (&self.round, self.length) {
-                let whole = ((n - passed) / length).min(self.left);
-                self.pass_rounds(whole);
-                passed += whole * length;
-            }
             let Some(round) = self.round()? else { break };
             let wanted = n - passed;
             let done = round.running.skip(wanted)?;

@@ -10,7 +10,8 @@ use crate::stream::Stream;
 const GATHERED: usize = 256;
 
 impl Dataset {
-    /// The rows one by one, for code that works on single rows; gathered many at a time.
+    /// The rows one by one, for code that works on single rows; gathered many at a time. A source of your own whose gather
+    /// fails for an item fails for all rows that were gathered with it, as one error.
     ///
     /// **Order:** kept · **Holds:** a few hundred rows · **Threads:** one
     ///
@@ -94,7 +95,11 @@ impl Pull for UnbatchPull {
                 return Ok(Some(row));
             }
             self.batch = None;
-            let Some(batch) = self.upstream.pull()? else { return Ok(None) };
+            let pulled = self.upstream.pull();
+            if let (Err(_), Some((left, each))) = (&pulled, &mut self.known) {
+                *left = left.saturating_sub(*each);
+            }
+            let Some(batch) = pulled? else { return Ok(None) };
             if let Some((left, _)) = &mut self.known {
                 *left = left.saturating_sub(batch.rows() as u64);
             }

@@ -47,7 +47,7 @@ impl<T: Send + 'static, U: Send + 'static> Stage for ZipStage<T, U> {
     }
 
     fn open(&self, run: &Run) -> Result<Running<(T, U)>> {
-        Ok(Box::new(ZipPull { left: self.left.open(run)?, right: self.right.open(run)? }))
+        Ok(Box::new(ZipPull { left: self.left.open(run)?, right: self.right.open(run)?, ended: false }))
     }
 
     fn label(&self) -> &'static str {
@@ -55,15 +55,17 @@ impl<T: Send + 'static, U: Send + 'static> Stage for ZipStage<T, U> {
     }
 }
 
+/// Pairs that are passed over at a time.
+const PIECE: u64 = 256;
+
 struct ZipPull<T, U> {
     left: Running<T>,
     right: Running<U>,
+    ended: bool,
 }
 
-impl<T, U> Pull for ZipPull<T, U> {
-    type Item = (T, U);
-
-    fn pull(&mut self) -> Result<Option<(T, U)>> {
+impl<T, U> ZipPull<T, U> {
+    fn pair(&mut self) -> Result<Option<(T, U)>> {
         match (self.left.pull(), self.right.pull()) {
             (Ok(Some(left)), Ok(Some(right))) => Ok(Some((left, right))),
             // Without a partner an item is no pair, and neither is an item's error.
@@ -76,9 +78,30 @@ impl<T, U> Pull for ZipPull<T, U> {
             _ => Ok(None),
         }
     }
+}
+
+impl<T, U> Pull for ZipPull<T, U> {
+    type Item = (T, U);
+
+    fn pull(&mut self) -> Result<Option<(T, U)>> {
+        if self.ended {
+            return Ok(None);
+        }
+        let pair = self.pair();
+        self.ended = matches!(pair, Ok(None));
+        pair
+    }
 
     fn skip(&mut self, n: u64) -> Result<u64> {
-        let left = self.left.skip(n)?;
-        Ok(left.min(self.right.skip(n)?))
+        // In pieces: the longer side is not run far beyond the end of the shorter one.
+        let mut passed = 0;
+        while passed < n && !self.ended {
+            let piece = (n - passed).min(PIECE);
+            let right = self.right.skip(piece)?;
+            let both = right.min(self.left.skip(right)?);
+            passed += both;
+            self.ended = both < piece;
+        }
+        Ok(passed)
     }
 }

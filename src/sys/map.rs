@@ -91,7 +91,12 @@ impl Map {
         if self.stamp.len > 0 {
             let map = MmapOptions::new().map_raw_read_only(&*self.file);
             let io = |source| Error::Io { action: "map", path: self.path.clone(), source };
-            self.memory = Some(map.map_err(io)?);
+            let memory = map.map_err(io)?;
+            // The map has the file's present length; one that was cut meanwhile is not the file that was opened.
+            if memory.len() as u64 != self.stamp.len {
+                self.verify()?;
+            }
+            self.memory = Some(memory);
         }
         Ok(self)
     }
@@ -153,7 +158,10 @@ impl Map {
         let copied = unsafe { copy_rows(block, len, grid, rows, into, place) };
         match copied {
             true => Ok(()),
-            false => Err(Error::Row { row: rows.iter().copied().max().unwrap_or(0), rows: grid.rows }),
+            false => {
+                self.verify()?;
+                Err(Error::Row { row: rows.iter().copied().max().unwrap_or(0), rows: grid.rows })
+            }
         }
     }
 

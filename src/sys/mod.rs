@@ -5,7 +5,7 @@
 //! through raw pointers, inside bounds checked against the length the file had when it was mapped.
 //!
 //! - Bytes that change under the loop can be copied half old, half new. After each gather the file's identity,
-//!   length and times are compared with those at opening; a difference is an error and the batch is not delivered.
+//!   length and modification time are compared with those at opening; a difference is an error and the batch is not delivered.
 //! - A file cut short by another process raises `SIGBUS` when a page past its new end is touched. That is not caught
 //!   here: write new data to another file and rename it.
 #![allow(unsafe_code)]
