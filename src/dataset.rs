@@ -125,6 +125,10 @@ impl Order for Whole {
         u64::MAX / self.len().max(1)
     }
 
+    fn varies(&self) -> bool {
+        false
+    }
+
     fn open(&self) -> Result<Resolver> {
         let rows = self.len().max(1);
         Ok(Box::new(move |at: &mut [u64]| {

@@ -45,6 +45,10 @@ impl Order for SelectOrder {
         self.inner.epochs().min(u64::MAX / self.len().max(1))
     }
 
+    fn varies(&self) -> bool {
+        self.inner.varies()
+    }
+
     fn open(&self) -> Result<Resolver> {
         let mut inner = self.inner.open()?;
         let mut epochs = Epochs::new(self.len());

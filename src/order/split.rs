@@ -122,6 +122,10 @@ impl Order for SplitOrder {
         self.inner.epochs()
     }
 
+    fn varies(&self) -> bool {
+        self.inner.varies()
+    }
+
     fn open(&self) -> Result<Resolver> {
         let mut inner = self.inner.open()?;
         let mut epochs = Epochs::new(self.len());
@@ -146,7 +150,15 @@ impl Order for SplitOrder {
     }
 
     fn notes(&self, row_bytes: usize) -> Vec<String> {
-        self.inner.notes(row_bytes)
+        let mut notes = self.inner.notes(row_bytes);
+        if self.inner.varies() {
+            notes.push(format!(
+                "{} shares out other rows in each epoch, since the order below it changes: a row of one part is in the \
+                 other part later; split before the shuffle",
+                self.call
+            ));
+        }
+        notes
     }
 }
 
