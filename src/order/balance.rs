@@ -1,8 +1,8 @@
 //! `balance`: every class equally often.
 //!
-//! One pass reads the labels and lists the places of each class. An epoch is made of rounds; a round holds each class once,
-//! in an order of its own. The rows of a class come in permuted passes, so that none comes a second time before all of
-//! its class came once. All of it is arithmetic on permutations: nothing but the list is held.
+//! One pass reads the labels and lists the places of each class. An epoch is made of rounds; a round holds each class
+//! once, in an order of its own. The rows of a class come in permuted passes, so that none comes a second time before
+//! all of its class came once. All of it is arithmetic on permutations: nothing but the list is held.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -17,7 +17,8 @@ use crate::error::{Error, Result};
 use crate::plumbing::{Order, Resolver};
 use crate::rng::RandomStream;
 
-/// How often each class comes. Each epoch has its own choice and order of rows, fixed by the seed and the epoch's number.
+/// How often each class comes. Each epoch has its own choice and order of rows, fixed by the seed and the epoch's
+/// number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Balance {
     kind: Kind,
@@ -36,7 +37,8 @@ impl Balance {
         Balance { kind: Kind::Over, seed }
     }
 
-    /// As often as the rarest class: no row comes twice in an epoch, and frequent classes show other rows in each epoch.
+    /// As often as the rarest class: no row comes twice in an epoch, and frequent classes show other rows in each
+    /// epoch.
     pub fn under(seed: u64) -> Balance {
         Balance { kind: Kind::Under, seed }
     }
@@ -50,18 +52,19 @@ impl fmt::Display for Balance {
 }
 
 impl Dataset {
-    /// Rows in which each class of the column `label` comes equally often, shuffled as they are. Reads that column once, now.
+    /// Rows in which each class of the column `label` comes equally often, shuffled as they are. Reads that column
+    /// once, now.
     ///
-    /// Any `c` rows in a row, from a multiple of `c` on, hold each of the `c` classes once, so batches are balanced too. A
-    /// class is a value of the column, whatever its type and shape: its bytes are compared. The rows of a class come in a new
-    /// random order in each epoch, and again in another one when they have all come.
+    /// Any `c` rows in a row, from a multiple of `c` on, hold each of the `c` classes once, so batches are balanced
+    /// too. A class is a value of the column, whatever its type and shape: its bytes are compared. The rows of a
+    /// class come in a new random order in each epoch, and again in another one when they have all come.
     ///
     /// **Order:** drawn, by seed and epoch · **Holds:** 8 bytes a row, shared, and up to 4 more for each iterator ·
     /// **Threads:** during the pass
     ///
     /// # Errors
-    /// [`Error::Spec`] when there is no such column; [`Error::Argument`] above a shuffle that changes with the epoch; those of
-    /// reading.
+    /// [`Error::Spec`] when there is no such column; [`Error::Argument`] above a shuffle that changes with the epoch;
+    /// those of reading.
     ///
     /// # Examples
     /// ```
@@ -123,9 +126,11 @@ impl Classes {
         }
         let mut places: Vec<u64> = super::list_of(dataset.len())?;
         places.resize(class_of.len(), 0);
-        let mut end = 0;
-        let starts = counts.iter().map(|count| (end, end + count, end = end + count));
-        let ranges: Vec<(usize, usize)> = starts.map(|(from, to, ())| (from, to)).collect();
+        let mut ranges: Vec<(usize, usize)> = Vec::with_capacity(counts.len());
+        for count in counts {
+            let from = ranges.last().map_or(0, |(_, to)| *to);
+            ranges.push((from, from + count));
+        }
         let mut next: Vec<usize> = ranges.iter().map(|(from, _)| *from).collect();
         for (place, class) in class_of.into_iter().enumerate() {
             places[next[class as usize]] = place as u64;

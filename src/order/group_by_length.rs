@@ -1,8 +1,9 @@
 //! `group_by_length`: an order whose batches hold rows of like length.
 //!
-//! One pass reads the lengths and sorts the places by them, equal ones at random. In each epoch the rows that do not fill a
-//! batch are cut out of the list at a random place, to come last; the others are cut into batches. Neighbouring batches make
-//! groups, which start elsewhere in each epoch; a group's rows are permuted, and so are the batches.
+//! One pass reads the lengths and sorts the places by them, equal ones at random. In each epoch the rows that do not
+//! fill a batch are cut out of the list at a random place, to come last; the others are cut into batches.
+//! Neighbouring batches make groups, which start elsewhere in each epoch; a group's rows are permuted, and so are the
+//! batches.
 
 use std::fmt;
 use std::sync::Arc;
@@ -24,17 +25,17 @@ impl Dataset {
     /// The rows in an order in which each `rows` of them in a row are of like length, so that
     /// [`batch(rows)`](Dataset::batch) has little to pad. The column `length` is read once, now; no other.
     ///
-    /// Each epoch has its own batches, in its own order, fixed by the seed and the epoch's number: rows are shuffled in groups
-    /// of like length (32 batches, fewer where that is more than a sixteenth of them, but at least two), and whole
-    /// batches all over the epoch. Every row comes once. Use the same `rows` for the batches; another size, or a shuffle above this, undoes the
-    /// grouping.
+    /// Each epoch has its own batches, in its own order, fixed by the seed and the epoch's number: rows are shuffled
+    /// in groups of like length (32 batches, fewer where that is more than a sixteenth of them, but at least two),
+    /// and whole batches all over the epoch. Every row comes once. Use the same `rows` for the batches; another size,
+    /// or a shuffle above this, undoes the grouping.
     ///
     /// **Order:** permuted, by seed and epoch · **Holds:** 8 bytes a row, shared (24 during the pass) · **Threads:**
     /// during the pass
     ///
     /// # Errors
-    /// [`Error::Spec`] when there is no such column, or it does not hold one number a row; [`Error::Argument`] for 0 rows, and
-    /// above a shuffle that changes with the epoch; those of reading.
+    /// [`Error::Spec`] when there is no such column, or it does not hold one number a row; [`Error::Argument`] for 0
+    /// rows, and above a shuffle that changes with the epoch; those of reading.
     ///
     /// # Examples
     /// ```

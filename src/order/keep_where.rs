@@ -1,7 +1,8 @@
 //! `keep_where`: the rows that a function approves, found by one pass over them.
 //!
-//! The pass reads in parallel and makes a keep-list: a bit a row, and a count for each block of bits, so that the place of
-//! any kept row is a search among counts and a look into one block. What comes after is an order like any other.
+//! The pass reads in parallel and makes a keep-list: a bit a row, and a count for each block of bits, so that the
+//! place of any kept row is a search among counts and a look into one block. What comes after is an order like any
+//! other.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,12 +17,12 @@ use crate::plumbing::{Order, Resolver};
 const BLOCK: usize = 8;
 
 impl Dataset {
-    /// The rows for which `keep` returns true, in their order. Unlike [`Stream::filter`](crate::Stream::filter), which
-    /// decides anew in each epoch, this reads all rows once, now, on several threads; what it returns has an exact length,
-    /// can be shuffled, split and sought, and reads nothing but the rows it keeps.
+    /// The rows for which `keep` returns true, in their order. Unlike [`Stream::filter`](crate::Stream::filter),
+    /// which decides anew in each epoch, this reads all rows once, now, on several threads; what it returns has an
+    /// exact length, can be shuffled, split and sought, and reads nothing but the rows it keeps.
     ///
-    /// Only the columns named are read, and `keep` sees rows of these. `progress` is told rows done and rows there are, after
-    /// each batch. To use a keep-list again without the pass, save `kept.order(0, 0, n)` and give it to
+    /// Only the columns named are read, and `keep` sees rows of these. `progress` is told rows done and rows there
+    /// are, after each batch. To use a keep-list again without the pass, save `kept.order(0, 0, n)` and give it to
     /// [`select`](Dataset::select).
     ///
     /// **Order:** kept · **Holds:** a bit and an eighth for each row there is, shared · **Threads:** during the pass
@@ -52,8 +53,8 @@ impl Dataset {
         self.kept("keep_where", columns.into_iter().map(Into::into).collect(), judge, progress)
     }
 
-    /// As [`keep_where`](Dataset::keep_where), with a function that judges a whole batch at a time and returns one answer for
-    /// each of its rows: faster where a row alone is little work. Batches have any number of rows.
+    /// As [`keep_where`](Dataset::keep_where), with a function that judges a whole batch at a time and returns one
+    /// answer for each of its rows: faster where a row alone is little work. Batches have any number of rows.
     ///
     /// **Order:** kept · **Holds:** as [`keep_where`](Dataset::keep_where) · **Threads:** during the pass
     ///

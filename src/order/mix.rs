@@ -1,7 +1,8 @@
 //! `mix` and `choose`: rows of several datasets in turn, by weights or by a list.
 //!
-//! Whose turn it is stands in a table of one period: for each slot the part, and how often the part had its turn before.
-//! So any position is reached in O(1), and epoch `k` takes rows of epoch `k` of each part, in the part's own order.
+//! Whose turn it is stands in a table of one period: for each slot the part, and how often the part had its turn
+//! before. So any position is reached in O(1), and epoch `k` takes rows of epoch `k` of each part, in the part's own
+//! order.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,21 +17,23 @@ use crate::plumbing::{Order, Resolver};
 const LONGEST: u64 = 1 << 20;
 
 impl Dataset {
-    /// Rows of several datasets with the same columns in turn, in proportion to their weights: with weights 3 and 1, three of
-    /// every four rows are the first part's.
+    /// Rows of several datasets with the same columns in turn, in proportion to their weights: with weights 3 and 1,
+    /// three of every four rows are the first part's.
     ///
-    /// Nothing is drawn: after any number of rows each part has given its exact share to within one row, so any stretch of
-    /// rows holds its share to within two, and to within one where there are two parts. An epoch ends where the next row would
-    /// be one of a part that has no more in this epoch; to go over a small part several times meanwhile, give
-    /// `small.repeat(10)`. Each part keeps its own order, and a shuffle of it goes on to its next epoch with this one's.
+    /// Nothing is drawn: after any number of rows each part has given its exact share to within one row, so any
+    /// stretch of rows holds its share to within two, and to within one where there are two parts. An epoch ends
+    /// where the next row would be one of a part that has no more in this epoch; to go over a small part several
+    /// times meanwhile, give `small.repeat(10)`. Each part keeps its own order, and a shuffle of it goes on to its
+    /// next epoch with this one's.
     ///
     /// A part of weight 0 is left out.
     ///
-    /// **Order:** the parts', in turn · **Holds:** 12 bytes for each unit of the weights' sum in lowest terms · **Threads:** none
+    /// **Order:** the parts', in turn · **Holds:** 12 bytes for each unit of the weights' sum in lowest terms ·
+    /// **Threads:** none
     ///
     /// # Errors
-    /// [`Error::Spec`] when the columns differ; [`Error::Argument`] when all weights are 0, or their sum in lowest terms is
-    /// above 1,048,576.
+    /// [`Error::Spec`] when the columns differ; [`Error::Argument`] when all weights are 0, or their sum in lowest
+    /// terms is above 1,048,576.
     ///
     /// # Examples
     /// ```
@@ -50,8 +53,8 @@ impl Dataset {
         MixOrder::dataset(joined, turns, len, Kind::Mix { weights, ending })
     }
 
-    /// Rows of several datasets with the same columns in turn, by a list of part numbers: `[0, 0, 1]` is two rows of the
-    /// first part and one of the second, each part in its own order.
+    /// Rows of several datasets with the same columns in turn, by a list of part numbers: `[0, 0, 1]` is two rows of
+    /// the first part and one of the second, each part in its own order.
     ///
     /// An epoch is the list, or what of it comes before a row of a part that has no more in this epoch.
     ///

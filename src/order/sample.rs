@@ -16,8 +16,8 @@ use crate::rng::RandomStream;
 const DRAWS: u64 = 32;
 
 impl Dataset {
-    /// `rows` rows of each epoch, drawn with replacement: each one is any row with equal chance, whatever came before. Seed and
-    /// epoch fix the draws. For every row once, there is [`shuffle`](Dataset::shuffle).
+    /// `rows` rows of each epoch, drawn with replacement: each one is any row with equal chance, whatever came
+    /// before. Seed and epoch fix the draws. For every row once, there is [`shuffle`](Dataset::shuffle).
     ///
     /// **Order:** drawn, by seed and epoch · **Holds:** nothing · **Threads:** none
     ///
@@ -41,17 +41,17 @@ impl Dataset {
         Ok(self.reordered(|inner| Arc::new(SampleOrder { inner, rows, seed, weights: None })))
     }
 
-    /// `rows` rows of each epoch, drawn with replacement, each with a chance in proportion to its weight. A row of weight 0
-    /// never comes.
+    /// `rows` rows of each epoch, drawn with replacement, each with a chance in proportion to its weight. A row of
+    /// weight 0 never comes.
     ///
-    /// Weights belong to places of the epoch, one for each, so they are refused above a shuffle that changes with the epoch. A
-    /// draw is a search in a table of sums, O(log n); chances are exact to 2^-53 of the whole.
+    /// Weights belong to places of the epoch, one for each, so they are refused above a shuffle that changes with the
+    /// epoch. A draw is a search in a table of sums, O(log n); chances are exact to 2^-53 of the whole.
     ///
     /// **Order:** drawn, by seed and epoch · **Holds:** 8 bytes for each row there is, shared · **Threads:** none
     ///
     /// # Errors
-    /// [`Error::Argument`] unless there is one weight for each row, all of them are finite and not below 0, and their sum is
-    /// finite and above 0.
+    /// [`Error::Argument`] unless there is one weight for each row, all of them are finite and not below 0, and their
+    /// sum is finite and above 0.
     ///
     /// # Examples
     /// ```

@@ -1,8 +1,9 @@
 //! `distribute`: one rank's part of every global batch.
 //!
-//! Global batch `k` takes positions `k * rows` to `(k + 1) * rows` of the epoch, whatever the number of ranks, and each
-//! rank takes its equal part of them, in order. So every rank knows the number of steps without talking to the others, and
-//! a step's number means the same rows under another number of ranks. What the last step does is the verb's choice.
+//! Global batch `k` takes positions `k * rows` to `(k + 1) * rows` of the epoch, whatever the number of ranks, and
+//! each rank takes its equal part of them, in order. So every rank knows the number of steps without talking to the
+//! others, and a step's number means the same rows under another number of ranks. What the last step does is the
+//! verb's choice.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,18 +15,20 @@ use crate::plumbing::{Order, Outline, Pull, Resolver, Run, Running, Stage, Upstr
 use crate::stream::Stream;
 
 impl Dataset {
-    /// What rank `rank` of `world` trains on: its part of every global batch of `rows` rows. A last step that is not full is
-    /// filled up with the epoch's first rows.
+    /// What rank `rank` of `world` trains on: its part of every global batch of `rows` rows. A last step that is not
+    /// full is filled up with the epoch's first rows.
     ///
-    /// Put side by side in the order of the ranks, the parts of step `k` are the very batch that one process would get from
-    /// [`batch`](Dataset::batch). All ranks have the same number of steps and parts of the same size, and a
-    /// [`Position`](crate::Position) means the same rows for every `world`: a run that is resumed on fewer machines goes
-    /// on exactly. Build the dataset alike on all ranks, with the same seeds, and shuffle before this verb.
+    /// Put side by side in the order of the ranks, the parts of step `k` are the very batch that one process would
+    /// get from [`batch`](Dataset::batch). All ranks have the same number of steps and parts of the same size, and a
+    /// [`Position`](crate::Position) means the same rows for every `world`: a run that is resumed on fewer machines
+    /// goes on exactly. Build the dataset alike on all ranks, with the same seeds, and shuffle before this verb.
     ///
-    /// **Order:** kept · **Holds:** as [`batch`](Dataset::batch) of a part · **Threads:** as [`batch`](Dataset::batch)
+    /// **Order:** kept · **Holds:** as [`batch`](Dataset::batch) of a part · **Threads:** as
+    /// [`batch`](Dataset::batch)
     ///
     /// # Errors
-    /// [`Error::Argument`] unless `rank < world`, and when `world` does not divide `rows`, naming sizes that would do.
+    /// [`Error::Argument`] unless `rank < world`, and when `world` does not divide `rows`, naming sizes that would
+    /// do.
     ///
     /// # Examples
     /// ```
@@ -60,9 +63,9 @@ impl Dataset {
         self.distributed(rank, world, rows, Last::Drop)
     }
 
-    /// As [`distribute`](Dataset::distribute), but the rows of a last step that is not full are shared out evenly, each part
-    /// is filled up with zeros, and a bool column `mask` says which rows are real: for evaluation, where every row must count
-    /// once. With fewer rows left than ranks, some parts have no real row at all.
+    /// As [`distribute`](Dataset::distribute), but the rows of a last step that is not full are shared out evenly,
+    /// each part is filled up with zeros, and a bool column `mask` says which rows are real: for evaluation, where
+    /// every row must count once. With fewer rows left than ranks, some parts have no real row at all.
     ///
     /// **Order:** kept · **Holds:** as [`distribute`](Dataset::distribute) · **Threads:** as
     /// [`batch`](Dataset::batch)
