@@ -129,6 +129,10 @@ impl Order for Whole {
         None
     }
 
+    fn varies(&self) -> bool {
+        false
+    }
+
     fn open(&self) -> Result<Resolver> {
         let rows = self.len().max(1);
         Ok(Box::new(move |at: &mut [u64]| {

@@ -68,7 +68,7 @@ pub use data::{
 pub use dataset::Dataset;
 pub use error::{BoxError, Error, Result, caught};
 pub use exec::Iter;
-pub use order::Shuffle;
+pub use order::{Balance, Shuffle};
 pub use outline::{Outline, Plan, Step};
 pub use plumbing::Threads;
 pub use rng::RandomStream;

@@ -43,6 +43,8 @@ pub struct Outline {
     expression: String,
     steps: Vec<Step>,
     warnings: Vec<String>,
+    /// Items after which the stages above start anew, inside one epoch.
+    seam: Option<u64>,
 }
 
 impl Outline {
@@ -51,7 +53,7 @@ impl Outline {
         let call = call.into();
         let step = Step { call: call.clone(), ..Step::default() };
         let (expression, steps) = (call, vec![step]);
-        Outline { length, spec: None, item_bytes: None, expression, steps, warnings: Vec::new() }
+        Outline { length, spec: None, item_bytes: None, expression, steps, warnings: Vec::new(), seam: None }
     }
 
     /// This outline with one more stage, made by `call`. Length, columns and item size stay as they are.
@@ -67,12 +69,15 @@ impl Outline {
         self.expression = format!("{}.{verb}({})", self.expression, other.expression);
         self.steps.extend(other.steps.into_iter().map(|s| Step { depth: s.depth + 1, ..s }));
         self.warnings.extend(other.warnings);
+        self.seam = None;
         self.steps.push(Step { call: format!("{verb}(..)"), ..Step::default() });
         self
     }
 
     /// With this many items an epoch.
     pub fn length(mut self, length: Length) -> Outline {
+        // Other items: where rounds meet among them is not known.
+        self.seam = None;
         self.length = length;
         self
     }
@@ -107,6 +112,49 @@ impl Outline {
     pub fn warn(mut self, text: impl Into<String>) -> Outline {
         self.warnings.push(text.into());
         self
+    }
+
+    /// The last stage as the user called it, where the verb is made of others.
+    pub(crate) fn called(mut self, call: String) -> Outline {
+        let made = std::mem::replace(&mut self.last().call, call.clone());
+        if let Some(before) = self.expression.strip_suffix(&made) {
+            self.expression = format!("{before}{call}");
+        }
+        self
+    }
+
+    /// Made of rounds of this many items.
+    pub(crate) fn rounds(mut self, items: Option<u64>) -> Outline {
+        self.seam = items.filter(|items| *items > 0);
+        self
+    }
+
+    /// Items of the rounds it is made of.
+    pub(crate) fn seam(&self) -> Option<u64> {
+        self.seam
+    }
+
+    /// With a warning when groups of `rows` lie across a seam, where one round ends and the next begins.
+    pub(crate) fn mixing(self, seam: Option<u64>, rows: u64) -> Outline {
+        match seam.filter(|seam| !seam.is_multiple_of(rows.max(1))) {
+            Some(seam) => self.warn(format!(
+                "some batches of {rows} hold rows of two rounds, since a repeat below starts anew every {seam} rows; \
+                 batch first and repeat the stream, or iterate over epochs"
+            )),
+            None => self,
+        }
+    }
+
+    /// With a warning when groups of exactly `rows` leave out more than a tenth of `items`.
+    pub(crate) fn dropping(self, items: u64, rows: u64) -> Outline {
+        let left = items % rows.max(1);
+        match left > items / 10 {
+            true => self.warn(format!(
+                "{left} of {items} rows do not fill a batch of {rows} and are left out in every epoch; keep them by a \
+                 smaller batch, or by a verb that keeps or masks the last batch"
+            )),
+            false => self,
+        }
     }
 
     /// The expression that made the stream.

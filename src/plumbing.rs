@@ -39,6 +39,14 @@ pub trait Order: Send + Sync {
     /// come from anywhere. Read-ahead follows it.
     fn locality(&self) -> Option<u64>;
 
+    /// True when a place of an epoch may hold another row in another epoch.
+    fn varies(&self) -> bool;
+
+    /// The number of positions after which the rows below start anew inside one epoch; for warnings.
+    fn seam(&self) -> Option<u64> {
+        None
+    }
+
     /// Starts resolving. Opening twice gives two independent runs.
     ///
     /// # Errors

@@ -51,6 +51,10 @@ impl Order for BlocksOrder {
         Some(self.inner.locality().map_or(self.rows, |rows| rows.min(self.rows)))
     }
 
+    fn varies(&self) -> bool {
+        !self.how.fixed || self.inner.varies()
+    }
+
     fn open(&self) -> Result<Resolver> {
         if self.rows == 0 || self.group == 0 {
             return Err(Error::argument("shuffle", "blocks and groups of at least one", self.how));
@@ -86,7 +90,7 @@ impl Order for BlocksOrder {
     }
 
     fn notes(&self, row_bytes: usize) -> Vec<String> {
-        self.inner.notes(row_bytes)
+        self.inner.notes(row_bytes).into_iter().chain(self.how.mixing(&*self.inner)).collect()
     }
 }
 

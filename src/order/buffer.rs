@@ -27,6 +27,10 @@ impl Order for BufferOrder {
         self.inner.locality()
     }
 
+    fn varies(&self) -> bool {
+        !self.how.fixed || self.inner.varies()
+    }
+
     fn open(&self) -> Result<Resolver> {
         if self.rows == 0 {
             return Err(Error::argument("shuffle", "a buffer of at least one row", self.how));
@@ -51,6 +55,7 @@ impl Order for BufferOrder {
 
     fn notes(&self, row_bytes: usize) -> Vec<String> {
         let mut notes = self.inner.notes(row_bytes);
+        notes.extend(self.how.mixing(&*self.inner));
         if self.rows.saturating_mul(4) < self.len() {
             notes.push(format!(
                 "a buffer of {} rows over {} rows mixes only neighbours: a file sorted by class stays sorted. \

@@ -1,14 +1,13 @@
 //! `concat`: the rows of one dataset after those of another.
 
 use std::fmt;
-use std::ops::Range;
 use std::sync::Arc;
 
 use super::Epochs;
-use crate::data::{Projection, Slot, Spec};
+use super::join::Joined;
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
-use crate::plumbing::{Order, Resolver, Source};
+use crate::plumbing::{Order, Resolver};
 
 impl Dataset {
     /// In each epoch, all rows of this dataset and then all of `other`, each in its own order.
@@ -26,30 +25,16 @@ impl Dataset {
     /// # Ok::<(), gristmill::Error>(())
     /// ```
     pub fn concat(&self, other: &Dataset) -> Result<Dataset> {
-        if self.spec() != other.spec() {
-            return Err(Error::spec("concat", self.spec(), other.spec()));
-        }
-        let (parts, offset) = match Arc::ptr_eq(self.source(), other.source()) {
-            true => (vec![self.source().clone()], Some(0)),
-            false => (vec![self.source().clone(), other.source().clone()], Some(self.source().rows())),
-        };
-        let rows = parts.iter().try_fold(0u64, |sum, part| sum.checked_add(part.rows()));
-        let (Some(_), Some(offset), Some(len)) = (rows, offset, self.len().checked_add(other.len())) else {
+        let joined = Joined::new("concat", &[self, other])?;
+        let Some(len) = self.len().checked_add(other.len()) else {
             return Err(Error::argument("concat", "at most 2^64 rows together", "more"));
         };
-        let order = ConcatOrder { parts: [self.inner().clone(), other.inner().clone()], offset, len };
-        let source: Arc<dyn Source> = match parts.as_slice() {
-            [one] => one.clone(),
-            _ => Arc::new(ConcatSource { parts }),
-        };
-        Ok(Dataset::new(source, Arc::new(order)))
+        Ok(Dataset::new(joined.source(), Arc::new(ConcatOrder { joined, len })))
     }
 }
 
 struct ConcatOrder {
-    parts: [Arc<dyn Order>; 2],
-    /// First row of the second part in the joined source.
-    offset: u64,
+    joined: Joined,
     len: u64,
 }
 
@@ -59,105 +44,38 @@ impl Order for ConcatOrder {
     }
 
     fn epochs(&self) -> u64 {
-        let below = self.parts.iter().map(|p| p.epochs()).min().unwrap_or(0);
-        below.min(u64::MAX / self.len.max(1))
+        self.joined.epochs().min(u64::MAX / self.len.max(1))
     }
 
     fn locality(&self) -> Option<u64> {
-        self.parts.iter().filter_map(|part| part.locality()).min()
+        self.joined.locality()
+    }
+
+    fn varies(&self) -> bool {
+        self.joined.varies()
     }
 
     fn open(&self) -> Result<Resolver> {
-        let mut parts = [self.parts[0].open()?, self.parts[1].open()?];
-        let lens = [self.parts[0].len(), self.parts[1].len()];
+        let lens = self.joined.lens();
         let mut epochs = Epochs::new(self.len);
-        let offsets = [0, self.offset];
-        let mut places: [Vec<usize>; 2] = Default::default();
-        let mut rows: [Vec<u64>; 2] = Default::default();
-        Ok(Box::new(move |at: &mut [u64]| {
-            for (i, position) in at.iter().enumerate() {
-                let (epoch, place) = epochs.locate(*position);
-                let part = usize::from(place >= lens[0]);
-                places[part].push(i);
-                rows[part].push(epoch * lens[part] + place - if part == 0 { 0 } else { lens[0] });
+        self.joined.open(move |position| {
+            let (epoch, place) = epochs.locate(position);
+            match place.checked_sub(lens[0]) {
+                None => (0, epoch * lens[0] + place),
+                Some(place) => (1, epoch * lens[1] + place),
             }
-            for part in 0..2 {
-                parts[part].resolve(&mut rows[part]);
-                for (i, row) in places[part].drain(..).zip(rows[part].drain(..)) {
-                    at[i] = row + offsets[part];
-                }
-            }
-        }))
+        })
     }
 
     fn describe(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.parts[0].describe(out)?;
-        out.write_str(".concat(")?;
-        self.parts[1].describe(out)?;
+        for (i, order) in self.joined.orders().enumerate() {
+            out.write_str(if i > 0 { ".concat(" } else { "" })?;
+            order.describe(out)?;
+        }
         out.write_str(")")
     }
 
     fn notes(&self, row_bytes: usize) -> Vec<String> {
-        self.parts.iter().flat_map(|part| part.notes(row_bytes)).collect()
-    }
-}
-
-/// The rows of two sources as one.
-struct ConcatSource {
-    parts: Vec<Arc<dyn Source>>,
-}
-
-impl Source for ConcatSource {
-    fn spec(&self) -> &Arc<Spec> {
-        self.parts[0].spec()
-    }
-
-    fn rows(&self) -> u64 {
-        self.parts.iter().map(|p| p.rows()).sum()
-    }
-
-    fn gather(&self, rows: &[u64], into: &mut [Slot<'_>]) -> Result<()> {
-        let first = self.parts[0].rows();
-        let mut done = 0;
-        // One call a run of rows from the same part: whole batches in file order, few rows each after a full shuffle.
-        for run in rows.chunk_by(|a, b| (*a < first) == (*b < first)) {
-            let part = usize::from(run[0] >= first);
-            let rows: Vec<u64> = run.iter().map(|row| if part == 0 { *row } else { row - first }).collect();
-            let mut slots: Vec<Slot<'_>> =
-                into.iter_mut().map(|slot| slot.part(done..done + run.len())).collect();
-            self.parts[part].gather(&rows, &mut slots)?;
-            done += run.len();
-        }
-        Ok(())
-    }
-
-    fn describe(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.parts[0].describe(out)
-    }
-
-    fn scattered(&self) -> Option<Arc<dyn Source>> {
-        let scattered = |part: &Arc<dyn Source>| part.scattered().unwrap_or_else(|| part.clone());
-        Some(Arc::new(ConcatSource { parts: self.parts.iter().map(scattered).collect() }))
-    }
-
-    fn ahead(&self, rows: Range<u64>) {
-        let mut first = 0;
-        for part in &self.parts {
-            let end = first + part.rows();
-            let (from, to) = (rows.start.clamp(first, end), rows.end.clamp(first, end));
-            if from < to {
-                part.ahead(from - first..to - first);
-            }
-            first = end;
-        }
-    }
-
-    fn project(&self, change: &Projection) -> Option<Arc<dyn Source>> {
-        let parts: Option<Vec<_>> = self.parts.iter().map(|p| p.project(change)).collect();
-        Some(Arc::new(ConcatSource { parts: parts? }))
-    }
-
-    fn notes(&self) -> Vec<String> {
-        self.parts.iter().flat_map(|p| p.notes()).collect()
+        self.joined.notes(row_bytes)
     }
 }

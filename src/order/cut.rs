@@ -107,6 +107,15 @@ impl Order for CutOrder {
         self.inner.locality()
     }
 
+    fn varies(&self) -> bool {
+        self.inner.varies()
+    }
+
+    fn seam(&self) -> Option<u64> {
+        // A skip moves the seams, a shard thins them out: not followed.
+        self.inner.seam().filter(|_| self.start == 0 && self.step == 1)
+    }
+
     fn open(&self) -> Result<Resolver> {
         let mut inner = self.inner.open()?;
         let mut epochs = Epochs::new(self.len);
@@ -126,6 +135,15 @@ impl Order for CutOrder {
     }
 
     fn notes(&self, row_bytes: usize) -> Vec<String> {
-        self.inner.notes(row_bytes)
+        let mut notes = self.inner.notes(row_bytes);
+        // A take or a skip that leaves rows out.
+        if self.step == 1 && self.len < self.inner.len() && self.inner.varies() {
+            notes.push(format!(
+                "{} leaves out other rows in each epoch, since the order below it changes; cut before the shuffle, \
+                 use split, or make the shuffle fixed()",
+                self.call
+            ));
+        }
+        notes
     }
 }

@@ -27,6 +27,10 @@ impl Order for FullOrder {
         Some(1)
     }
 
+    fn varies(&self) -> bool {
+        !self.how.fixed || self.inner.varies()
+    }
+
     fn open(&self) -> Result<Resolver> {
         let mut inner = self.inner.open()?;
         let (len, how) = (self.len(), self.how);
@@ -56,6 +60,6 @@ impl Order for FullOrder {
     }
 
     fn notes(&self, row_bytes: usize) -> Vec<String> {
-        self.inner.notes(row_bytes)
+        self.inner.notes(row_bytes).into_iter().chain(self.how.mixing(&*self.inner)).collect()
     }
 }

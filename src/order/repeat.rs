@@ -43,6 +43,14 @@ impl Order for RepeatOrder {
         self.inner.locality()
     }
 
+    fn varies(&self) -> bool {
+        self.inner.varies()
+    }
+
+    fn seam(&self) -> Option<u64> {
+        (self.times > 1 && !self.inner.is_empty()).then(|| self.inner.seam().unwrap_or(self.inner.len()))
+    }
+
     fn open(&self) -> crate::Result<Resolver> {
         self.inner.open()
     }

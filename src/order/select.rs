@@ -49,6 +49,10 @@ impl Order for SelectOrder {
         Some(1)
     }
 
+    fn varies(&self) -> bool {
+        self.inner.varies()
+    }
+
     fn open(&self) -> Result<Resolver> {
         let mut inner = self.inner.open()?;
         let mut epochs = Epochs::new(self.len());

@@ -9,6 +9,7 @@ use super::blocks::BlocksOrder;
 use super::buffer::BufferOrder;
 use super::full::FullOrder;
 use crate::dataset::Dataset;
+use crate::plumbing::Order;
 
 /// How rows are shuffled. Each epoch has its own order, fixed by the seed and the epoch's number; any seed is as good
 /// as any other. [`fixed`](Shuffle::fixed) gives all epochs the order of epoch 0.
@@ -61,6 +62,17 @@ impl Shuffle {
     /// The epoch whose order epoch `epoch` has.
     pub(super) fn epoch(&self, epoch: u64) -> u64 {
         if self.fixed { 0 } else { epoch }
+    }
+
+    /// What is to be said of a shuffle over several rounds of the same rows.
+    pub(super) fn mixing(&self, inner: &dyn Order) -> Option<String> {
+        let rounds = |seam| {
+            format!(
+                "shuffle({self}) mixes rounds of {seam} rows: a row may come twice before another comes once; shuffle first \
+                 and repeat after it"
+            )
+        };
+        inner.seam().map(rounds)
     }
 }
 

@@ -126,6 +126,10 @@ impl Order for SplitOrder {
         self.inner.locality()
     }
 
+    fn varies(&self) -> bool {
+        self.inner.varies()
+    }
+
     fn open(&self) -> Result<Resolver> {
         let mut inner = self.inner.open()?;
         let mut epochs = Epochs::new(self.len());
@@ -150,7 +154,15 @@ impl Order for SplitOrder {
     }
 
     fn notes(&self, row_bytes: usize) -> Vec<String> {
-        self.inner.notes(row_bytes)
+        let mut notes = self.inner.notes(row_bytes);
+        if self.inner.varies() {
+            notes.push(format!(
+                "{} shares out other rows in each epoch, since the order below it changes: a row of one part is in the \
+                 other part later; split before the shuffle",
+                self.call
+            ));
+        }
+        notes
     }
 }
 

@@ -169,6 +169,10 @@ impl Stage for BatchStage {
         if lanes > 1 || parts > 1 {
             outline = outline.threads(lanes.max(parts), 0);
         }
+        outline = outline.mixing(self.dataset.inner().seam(), self.rows as u64);
+        if self.last == Last::Drop {
+            outline = outline.dropping(self.dataset.len(), self.rows as u64);
+        }
         let notes = self.dataset.inner().notes(self.dataset.spec().row_bytes());
         Ok(notes.into_iter().chain(self.dataset.source().notes()).fold(outline, Outline::warn))
     }

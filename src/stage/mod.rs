@@ -5,6 +5,7 @@ mod columns;
 mod concat;
 mod cut;
 mod declare;
+mod distribute;
 mod enumerate;
 mod filter;
 mod inspect;

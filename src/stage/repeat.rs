@@ -61,7 +61,9 @@ impl<T: Send + 'static> Stage for RepeatStage<T> {
             (Length::Infinite, None) => Length::Infinite,
         };
         let call = self.times.map_or("repeat_forever()".into(), |times| format!("repeat({times})"));
-        Ok(upstream.step(call).length(length))
+        let seam =
+            upstream.seam().or(upstream.length.exact()).filter(|_| self.times.is_none_or(|times| times > 1));
+        Ok(upstream.step(call).length(length).rounds(seam))
     }
 
     fn open(&self, run: &Run) -> Result<Running<T>> {

@@ -3,6 +3,9 @@
 //! Holds a buffer of items; gives out one at random and takes the next in its place. Random numbers are named by seed and
 //! epoch. An upstream error passes at once; one that ends the stream comes after the items in the buffer.
 
+use std::any::TypeId;
+
+use crate::data::Batch;
 use crate::error::{Error, Result};
 use crate::plumbing::{Outline, Pull, Run, Running, Stage, Upstream};
 use crate::rng::RandomStream;
@@ -47,7 +50,14 @@ impl<T: Send + 'static> Stage for ShuffleStage<T> {
         }
         let upstream = self.upstream.outline(run)?;
         let holds = upstream.length.exact().unwrap_or(u64::MAX).min(self.items as u64);
-        Ok(upstream.step(format!("shuffle_buffer({}, {})", self.items, self.seed)).holds(holds))
+        let outline = upstream.step(format!("shuffle_buffer({}, {})", self.items, self.seed)).holds(holds);
+        Ok(match TypeId::of::<T>() == TypeId::of::<Batch>() {
+            true => outline.warn(
+                "shuffle_buffer above batch moves whole batches: the rows in each stay together; shuffle the rows first, \
+                 by Dataset::shuffle or by shuffle_buffer before batch",
+            ),
+            false => outline,
+        })
     }
 
     fn open(&self, run: &Run) -> Result<Running<T>> {

@@ -86,6 +86,11 @@ impl<T: Collate> Stage for StackStage<T> {
             return Err(Error::argument(verb, "at least one row", 0));
         }
         let upstream = self.upstream.outline(run)?;
+        let seam = upstream.seam();
+        let mut upstream = upstream.mixing(seam, self.rows as u64);
+        if let (Last::Drop, Some(items)) = (self.last, upstream.length.exact()) {
+            upstream = upstream.dropping(items, self.rows as u64);
+        }
         let spec = match (&upstream.spec, self.last) {
             (Some(spec), Last::Mask) => Some(masked(spec)?),
             (spec, _) => spec.clone(),

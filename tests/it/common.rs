@@ -6,7 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use gristmill::{Batch, Dataset, Element, Iter, Result, Stream, Threads};
+use gristmill::plumbing::Source;
+use gristmill::{
+    Batch, ColumnSpec, DType, Dataset, Element, Error, Iter, Result, Slot, Spec, Stream, Threads,
+};
 
 /// Every choice of threads.
 pub const THREADS: [Threads; 3] = [Threads::None, Threads::Auto, Threads::EachStage];
@@ -171,4 +174,42 @@ pub(crate) fn alone<F: FnOnce() + Send + 'static>(test: F) {
     let output = program.args([name, "--exact"]).env(INSIDE, "1").output().unwrap();
     let told = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && told.contains("1 passed"), "{}\n{told}", output.status);
+}
+
+/// The numbers `0..n` as a column, but whoever gathers row `bad` gets an error, which ends the stream if `fatal`.
+pub(crate) fn brittle(n: u64, bad: u64, fatal: bool) -> Dataset {
+    let spec = Spec::new(vec![ColumnSpec::new("0", DType::U64, &[])]).unwrap();
+    Dataset::from_source(Brittle { spec, rows: n, bad, fatal })
+}
+
+struct Brittle {
+    spec: Arc<Spec>,
+    rows: u64,
+    bad: u64,
+    fatal: bool,
+}
+
+impl Source for Brittle {
+    fn spec(&self) -> &Arc<Spec> {
+        &self.spec
+    }
+
+    fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    fn gather(&self, rows: &[u64], into: &mut [Slot<'_>]) -> Result<()> {
+        match rows.contains(&self.bad) {
+            true if self.fatal => return Err(Error::argument("brittle", "another row", self.bad)),
+            true => {
+                return Err(Error::User { stage: "brittle", position: self.bad, source: "bad row".into() });
+            }
+            false => into[0].elements::<u64>()?.copy_from_slice(rows),
+        }
+        Ok(())
+    }
+
+    fn describe(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "brittle({}, {})", self.rows, self.bad)
+    }
 }

@@ -1,6 +1,6 @@
 //! What holds for every pipeline, on a list of them.
 
-use gristmill::{Array, Batch, Dataset, Iter, Position, Result, Row, Shuffle, Stream, Threads};
+use gristmill::{Array, Balance, Batch, Dataset, Iter, Position, Result, Row, Shuffle, Stream, Threads};
 
 use crate::common::*;
 
@@ -49,6 +49,29 @@ fn pipelines() -> Vec<Texts> {
                 .select(["x"])
                 .typed::<f32>()
                 .unwrap(),
+        ),
+        texts(shuffled.distribute(1, 3, 12).unwrap().map(contents)),
+        texts(shuffled.distribute_exact(1, 3, 12).unwrap().prefetch(2).map(contents)),
+        texts(shuffled.distribute_masked(2, 3, 12).unwrap()),
+        texts(Dataset::mix([(&rows(20), 2), (&shuffled, 3)]).unwrap().batch(7).map(contents)),
+        texts(
+            Dataset::choose([&rows(5), &shuffled], [1, 1, 0, 1])
+                .unwrap()
+                .sample(9, 1)
+                .unwrap()
+                .rows()
+                .map(value),
+        ),
+        texts(rows(3).sample_weighted(20, [1.0, 0.0, 2.0], 5).unwrap().batch(3).map(contents)),
+        texts(rows(9).balance("0", Balance::over(3)).unwrap().batch(4).map(contents)),
+        texts(
+            rows(90)
+                .keep_where(["0"], |row| Ok(row.value::<u64>("0")? % 3 == 0), |_, _| {})
+                .unwrap()
+                .group_by_length("0", 4, 1)
+                .unwrap()
+                .batch(4)
+                .map(contents),
         ),
         texts(numbers(50).filter(|n| n % 3 > 0).batch(4).unbatch().map(value)),
         texts(numbers(50).par_map(4, |n| n * n).prefetch(64)),

@@ -11,6 +11,7 @@ use crate::common::*;
 mod batches;
 mod items;
 mod lengths;
+mod mixes;
 mod shuffles;
 
 fn range(rows: u64) -> Dataset {

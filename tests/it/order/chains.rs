@@ -18,6 +18,8 @@ enum Verb {
     Full(u64),
     Blocks(u64, u64, u64),
     Buffer(u64, u64),
+    Sample(u64, u64),
+    Mix(u64, u64),
 }
 
 fn verb() -> impl Strategy<Value = Verb> {
@@ -33,6 +35,8 @@ fn verb() -> impl Strategy<Value = Verb> {
         (0..5u64).prop_map(Verb::Full),
         (1..9u64, 1..4u64, 0..5u64).prop_map(|(rows, group, seed)| Verb::Blocks(rows, group, seed)),
         (1..9u64, 0..5u64).prop_map(|(rows, seed)| Verb::Buffer(rows, seed)),
+        (0..50u64, 0..5u64).prop_map(|(rows, seed)| Verb::Sample(rows, seed)),
+        (1..4u64, 1..4u64).prop_map(|(a, b)| Verb::Mix(a, b)),
     ]
 }
 
@@ -80,6 +84,29 @@ fn apply(dataset: Dataset, model: Model, n: u64, verb: Verb) -> (Dataset, Model)
             let (chosen, plain) = if part == 0 { (first, plain_first) } else { (second, plain_second) };
             let places = epoch(&plain, 0);
             (chosen, Box::new(move |k| places.iter().map(|p| model(k)[*p as usize]).collect()))
+        }
+        Verb::Sample(drawn, seed) => {
+            let drawn = if len == 0 { 0 } else { drawn };
+            let plain = super::rows(len).sample(drawn, seed).unwrap();
+            let model = move |k| {
+                let rows = model(k);
+                epoch(&plain, k).into_iter().map(|place| rows[place as usize]).collect()
+            };
+            (dataset.sample(drawn, seed).unwrap(), Box::new(model))
+        }
+        Verb::Mix(a, b) => {
+            // With itself, backwards: both are rows of one source.
+            let mixed = Dataset::mix([(&dataset, a), (&dataset.reverse(), b)]).unwrap();
+            // Whose turn it is, seen on rows without end.
+            let turns = Dataset::mix([(&super::rows(9000), a), (&super::rows(9000), b)]).unwrap();
+            let turns: Vec<bool> =
+                turns.order(0, 0, 9000).unwrap().into_iter().map(|row| row < 9000).collect();
+            let model = move |k| {
+                let (rows, back) = (model(k), model(k).into_iter().rev().collect::<Vec<_>>());
+                let (mut rows, mut back) = (rows.into_iter(), back.into_iter());
+                turns.iter().map_while(|first| if *first { rows.next() } else { back.next() }).collect()
+            };
+            (mixed, Box::new(model))
         }
         Verb::Full(seed) => shuffled(dataset, model, Shuffle::full(seed)),
         Verb::Blocks(rows, group, seed) => shuffled(dataset, model, Shuffle::blocks_of(rows, group, seed)),

@@ -1,12 +1,17 @@
 //! The orders: each against a plain model, and each epoch a permutation.
 
+mod balance;
 mod blocks;
 mod buffer;
 mod chains;
 mod concat;
 mod cut;
 mod full;
+mod group_by_length;
+mod keep_where;
+mod mix;
 mod repeat;
+mod sample;
 mod select;
 mod split;
 
