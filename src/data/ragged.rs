@@ -114,6 +114,11 @@ impl Ragged {
         self.columns.iter().map(|column| (column.name.as_str(), column.dtype, column.axes))
     }
 
+    /// The columns' bytes, all rows of each end to end.
+    pub(crate) fn bytes(&self) -> impl Iterator<Item = &[u8]> {
+        self.columns.iter().map(|column| &column.bytes[..])
+    }
+
     /// The rows padded to equal shapes.
     pub(crate) fn padded(&self, pad: &Pad) -> Result<Batch> {
         let mut specs = Vec::with_capacity(self.columns.len());

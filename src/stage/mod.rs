@@ -12,6 +12,8 @@ mod group_by_window;
 mod inspect;
 mod map;
 mod on_error;
+mod pack;
+mod pad_to;
 mod padded_batch;
 mod prefetch;
 mod ragged_batch;
