@@ -154,6 +154,20 @@ pub enum Error {
         /// The form it has.
         found: String,
     },
+    /// An item failed that the policy of [`on_error`](crate::Stream::on_error) does not pass over.
+    #[error(
+        "on_error({policy}) stopped at item {position}, {skipped} having been skipped before it: {source}"
+    )]
+    Stopped {
+        /// The item's position in the epoch.
+        position: u64,
+        /// Items passed over before it.
+        skipped: u64,
+        /// The policy, as the user wrote it.
+        policy: String,
+        /// The item's own error.
+        source: Box<Error>,
+    },
     /// A user's function panicked.
     #[error("{stage} panicked at item {position}: {message}")]
     Panicked {
@@ -197,6 +211,14 @@ impl Error {
     /// An [`Error::Spec`].
     pub fn spec(what: impl Into<String>, expected: impl ToString, found: impl ToString) -> Error {
         Error::Spec { what: what.into(), expected: expected.to_string(), found: found.to_string() }
+    }
+
+    /// This error, as that of the item at `position` where it tells of a form that does not fit.
+    pub(crate) fn at(self, stage: &'static str, position: u64) -> Error {
+        match self {
+            Error::Spec { expected, found, .. } => Error::Item { stage, position, expected, found },
+            other => other,
+        }
     }
 
     /// An [`Error::Memory`] for an allocation that the system refused.

@@ -62,8 +62,8 @@ mod stream;
 mod sys;
 
 pub use data::{
-    Array, Batch, Cell, CellRef, Collate, ColumnSpec, Conform, DType, Element, Length, Number, Projection,
-    Row, Slot, Spec, Tensor, Typed,
+    Array, Batch, Cell, CellRef, Collate, ColumnSpec, Conform, DType, Element, Length, Number, Pad,
+    Projection, RaggedBatch, Row, Slot, Spec, Tensor, Typed,
 };
 pub use dataset::Dataset;
 pub use error::{BoxError, Error, Result, caught};
@@ -73,6 +73,7 @@ pub use outline::{Outline, Plan, Step};
 pub use plumbing::Threads;
 pub use rng::RandomStream;
 pub use source::{Column, IntoColumn, IntoColumns, Npy, Raw};
+pub use stage::{Buckets, Failure, Failures, OnError};
 pub use stream::{Position, Stream};
 
 /// The README's example, compiled and run.
