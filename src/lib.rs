@@ -72,6 +72,7 @@ pub use outline::{Outline, Plan, Step};
 pub use plumbing::Threads;
 pub use rng::RandomStream;
 pub use source::{Column, IntoColumn, IntoColumns, Npy, Raw};
+pub use stage::{Choices, Sizes};
 pub use stream::{Position, Stream};
 
 /// The README's example, compiled and run.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::data::{Length, Spec};
+use crate::error::{Error, Result};
 
 /// One line of a plan.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -61,6 +62,36 @@ impl Outline {
         self.steps.extend(other.steps.into_iter().map(|s| Step { depth: s.depth + 1, ..s }));
         self.warnings.extend(other.warnings);
         self.steps.push(Step { call: format!("{verb}(..)"), ..Step::default() });
+        self
+    }
+
+    /// The outline of a stage that draws from several streams, made by the expression `call` with the verb `verb`. Columns stay
+    /// known where all parts have the same; an item is as large as the largest.
+    ///
+    /// # Errors
+    /// [`Error::Spec`] when two parts have known columns that differ.
+    pub fn drawn(call: String, verb: &'static str, parts: Vec<Outline>) -> Result<Outline> {
+        let specs: Vec<&Arc<Spec>> = parts.iter().filter_map(|part| part.spec.as_ref()).collect();
+        if let Some(other) = specs.iter().find(|spec| **spec != specs[0]) {
+            return Err(Error::spec(verb, specs[0], other));
+        }
+        let spec = specs.first().filter(|_| specs.len() == parts.len()).map(|spec| (*spec).clone());
+        let bytes: Option<Vec<u64>> = parts.iter().map(|part| part.item_bytes).collect();
+        let mut outline = Outline::source(call, Length::Unknown);
+        outline.steps.clear();
+        for part in parts {
+            outline.steps.extend(part.steps.into_iter().map(|s| Step { depth: s.depth + 1, ..s }));
+            outline.warnings.extend(part.warnings);
+        }
+        outline.steps.push(Step { call: format!("{verb}(..)"), ..Step::default() });
+        Ok(outline.columns(spec).sized(bytes.and_then(|bytes| bytes.into_iter().max())))
+    }
+
+    /// With another stream that the last stage pulls from without passing its items on.
+    pub fn beside(mut self, other: Outline) -> Outline {
+        let at = self.steps.len().saturating_sub(1);
+        self.steps.splice(at..at, other.steps.into_iter().map(|s| Step { depth: s.depth + 1, ..s }));
+        self.warnings.extend(other.warnings);
         self
     }
 
@@ -151,7 +182,7 @@ impl Plan {
     /// The most bytes of items that one iterator holds at a time, counting the stages whose item size is known.
     /// Mapped pages are not counted: the system takes them back when it needs them.
     pub fn peak_bytes(&self) -> u64 {
-        let held = |s: &Step| (s.holds + s.link as u64).saturating_mul(s.item_bytes.unwrap_or(0));
+        let held = |s: &Step| s.holds.saturating_add(s.link as u64).saturating_mul(s.item_bytes.unwrap_or(0));
         self.steps.iter().map(held).fold(0, u64::saturating_add)
     }
 }
@@ -163,10 +194,11 @@ impl fmt::Display for Plan {
         for step in &self.steps {
             let indent = "  ".repeat(step.depth);
             let dash = |n: usize| if n == 0 { "-".into() } else { n.to_string() };
-            let held = step.holds + step.link as u64;
+            let held = step.holds.saturating_add(step.link as u64);
             let item = step.item_bytes.map_or("?".into(), human);
             let bytes = match (held, step.item_bytes) {
                 (0, _) => "-".into(),
+                (u64::MAX, _) => "all items".into(),
                 (n, Some(bytes)) => human(n.saturating_mul(bytes)),
                 (n, None) => format!("{n} items"),
             };
