@@ -73,7 +73,7 @@ pub use outline::{Outline, Plan, Step};
 pub use plumbing::Threads;
 pub use rng::RandomStream;
 pub use source::{Column, IntoColumn, IntoColumns, Npy, Raw};
-pub use stage::{Buckets, Failure, Failures, OnError};
+pub use stage::{Buckets, Choices, Failure, Failures, OnError, Sizes};
 pub use stream::{Position, Stream};
 
 /// The README's example, compiled and run.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::data::{Length, Spec};
+use crate::error::{Error, Result};
 
 /// One line of a plan.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -71,6 +72,36 @@ impl Outline {
         self.warnings.extend(other.warnings);
         self.seam = None;
         self.steps.push(Step { call: format!("{verb}(..)"), ..Step::default() });
+        self
+    }
+
+    /// The outline of a stage that draws from several streams, made by the expression `call` with the verb `verb`. Columns stay
+    /// known where all parts have the same; an item is as large as the largest.
+    ///
+    /// # Errors
+    /// [`Error::Spec`] when two parts have known columns that differ.
+    pub fn drawn(call: String, verb: &'static str, parts: Vec<Outline>) -> Result<Outline> {
+        let specs: Vec<&Arc<Spec>> = parts.iter().filter_map(|part| part.spec.as_ref()).collect();
+        if let Some(other) = specs.iter().find(|spec| **spec != specs[0]) {
+            return Err(Error::spec(verb, specs[0], other));
+        }
+        let spec = specs.first().filter(|_| specs.len() == parts.len()).map(|spec| (*spec).clone());
+        let bytes: Option<Vec<u64>> = parts.iter().map(|part| part.item_bytes).collect();
+        let mut outline = Outline::source(call, Length::Unknown);
+        outline.steps.clear();
+        for part in parts {
+            outline.steps.extend(part.steps.into_iter().map(|s| Step { depth: s.depth + 1, ..s }));
+            outline.warnings.extend(part.warnings);
+        }
+        outline.steps.push(Step { call: format!("{verb}(..)"), ..Step::default() });
+        Ok(outline.columns(spec).sized(bytes.and_then(|bytes| bytes.into_iter().max())))
+    }
+
+    /// With another stream that the last stage pulls from without passing its items on.
+    pub fn beside(mut self, other: Outline) -> Outline {
+        let at = self.steps.len().saturating_sub(1);
+        self.steps.splice(at..at, other.steps.into_iter().map(|s| Step { depth: s.depth + 1, ..s }));
+        self.warnings.extend(other.warnings);
         self
     }
 
@@ -223,6 +254,7 @@ impl fmt::Display for Plan {
             let item = step.item_bytes.map_or("?".into(), human);
             let bytes = match (step.held(), step.item_bytes) {
                 (0, _) => "-".into(),
+                (u64::MAX, _) => "all items".into(),
                 (n, Some(bytes)) => human(n.saturating_mul(bytes)),
                 (n, None) => format!("{n} items"),
             };

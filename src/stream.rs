@@ -134,6 +134,12 @@ impl<T: Send + 'static> Stream<T> {
         Ok(iter)
     }
 
+    /// This stream in motion as a part of `run`, for a stage that makes streams while it runs: its arguments are checked now.
+    pub(crate) fn running(&self, run: &Run) -> Result<Running<T>> {
+        self.stage.outline(run)?;
+        self.stage.open(run)
+    }
+
     /// This stream with its columns changed by the last stage itself, if that stage can.
     pub(crate) fn projected(&self, change: &Projection) -> Option<Stream<T>> {
         let stage = self.stage.project(change)?;

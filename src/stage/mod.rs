@@ -1,7 +1,9 @@
 //! How items move: one verb, one file. `filter.rs` is the pattern.
 
+mod assert_len;
 mod batch;
 mod bucket_by_length;
+mod choose;
 mod columns;
 mod concat;
 mod cut;
@@ -9,21 +11,32 @@ mod declare;
 mod distribute;
 mod enumerate;
 mod filter;
+mod flat_map;
 mod group_by_window;
 mod inspect;
+mod interleave;
 mod map;
+mod mix;
 mod on_error;
 mod pack;
 mod pad_to;
 mod padded_batch;
 mod prefetch;
 mod ragged_batch;
+mod rebatch;
+mod reduce;
 mod repeat;
+mod scan;
 mod shuffle;
 mod stack;
+mod take_while;
 mod typed;
 mod unbatch;
+mod unique;
+mod window;
 mod zip;
 
 pub use bucket_by_length::Buckets;
+pub use choose::Choices;
 pub use on_error::{Failure, Failures, OnError};
+pub use rebatch::Sizes;

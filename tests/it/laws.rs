@@ -96,6 +96,23 @@ fn pipelines() -> Vec<Texts> {
         texts(numbers(30).try_map(|n| if n % 10 == 9 { Err("nine") } else { Ok(n) }).prefetch(5)),
         texts(rows(0).shuffle(Shuffle::blocks(1)).batch(4).map(contents)),
         texts(
+            with_error(9, 4)
+                .flat_map(|n| 0..n % 4)
+                .unique_by(|n| *n)
+                .concat(numbers(9).take_while(|n| *n < 5)),
+        ),
+        texts(with_error(9, 4).interleave(2, 2, |n| with_error(n, 2)).window(3, 2, 1)),
+        texts(
+            numbers(9)
+                .par_interleave(3, 1, numbers)
+                .flat_map_stream(numbers)
+                .scan(|epoch| epoch, |sum, n| *sum + n),
+        ),
+        texts(with_error(20, 7).batch(4).rebatch([3, 2]).map(contents).window_exact(2, 3, 2)),
+        texts(Stream::mix([(numbers(20), 3), (rows(9).rows().map(value), 2)]).assert_len(24)),
+        texts(Stream::mix_to_end([(with_error(9, 3), 1), (numbers(5), 4)]).unique()),
+        texts(Stream::choose_to_end([numbers(2), with_error(5, 1)], [0, 1, 0, 1, 0, 1, 1])),
+        texts(
             numbers(3)
                 .map(|n| Batch::new([("n", Array::from_elements(&[n], &[1]).unwrap())]).unwrap())
                 .unbatch(),

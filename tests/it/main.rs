@@ -4,8 +4,10 @@
 //! error keeps its position; dropped midway; reopened gives the same); `laws.rs` for what holds for every pipeline.
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs, unreachable_pub)]
 
+mod assert_len;
 mod batch;
 mod cast;
+mod choose;
 mod columns;
 mod common;
 mod concat;
@@ -17,22 +19,31 @@ mod enumerate;
 mod field_cases;
 mod files;
 mod filter;
+mod flat_map;
 mod generator;
 mod hostile;
 mod inspect;
+mod interleave;
 mod lanes;
 mod laws;
 mod lints;
 mod map;
 mod memory_columns;
+mod mix;
 mod npy;
 mod order;
 mod prefetch;
 mod raw;
+mod rebatch;
+mod reduce;
 mod repeat;
+mod scan;
 mod shuffle;
 mod source;
 mod stack;
+mod take_while;
 mod typed;
 mod unbatch;
+mod unique;
+mod window;
 mod zip;
