@@ -57,6 +57,7 @@ pub mod plumbing;
 mod rng;
 mod source;
 mod stage;
+mod store;
 mod stream;
 mod sys;
 
@@ -72,6 +73,7 @@ pub use outline::{Outline, Plan, Step};
 pub use plumbing::Threads;
 pub use rng::RandomStream;
 pub use source::{Column, IntoColumn, IntoColumns, Npy, Raw};
+pub use store::{Progress, Save};
 pub use stream::{Position, Stream};
 
 /// The README's example, compiled and run.

@@ -36,6 +36,7 @@ pub struct Outline {
     expression: String,
     steps: Vec<Step>,
     warnings: Vec<String>,
+    stamps: Vec<String>,
 }
 
 impl Outline {
@@ -44,7 +45,15 @@ impl Outline {
         let call = call.into();
         let step = Step { call: call.clone(), ..Step::default() };
         let (expression, steps) = (call, vec![step]);
-        Outline { length, spec: None, item_bytes: None, expression, steps, warnings: Vec::new() }
+        Outline {
+            length,
+            spec: None,
+            item_bytes: None,
+            expression,
+            steps,
+            warnings: Vec::new(),
+            stamps: Vec::new(),
+        }
     }
 
     /// This outline with one more stage, made by `call`. Length, columns and item size stay as they are.
@@ -60,6 +69,7 @@ impl Outline {
         self.expression = format!("{}.{verb}({})", self.expression, other.expression);
         self.steps.extend(other.steps.into_iter().map(|s| Step { depth: s.depth + 1, ..s }));
         self.warnings.extend(other.warnings);
+        self.stamps.extend(other.stamps);
         self.steps.push(Step { call: format!("{verb}(..)"), ..Step::default() });
         self
     }
@@ -100,6 +110,17 @@ impl Outline {
     pub fn warn(mut self, text: impl Into<String>) -> Outline {
         self.warnings.push(text.into());
         self
+    }
+
+    /// Over files of which these are the [stamps](crate::plumbing::Source::stamps).
+    pub fn read_from(mut self, stamps: Vec<String>) -> Outline {
+        self.stamps.extend(stamps);
+        self
+    }
+
+    /// Names, lengths and times of the files that are read, where they are known.
+    pub fn stamps(&self) -> &[String] {
+        &self.stamps
     }
 
     /// The expression that made the stream.

@@ -138,4 +138,8 @@ impl Source for ConcatSource {
     fn notes(&self) -> Vec<String> {
         self.parts.iter().flat_map(|p| p.notes()).collect()
     }
+
+    fn stamps(&self) -> Vec<String> {
+        self.parts.iter().flat_map(|p| p.stamps()).collect()
+    }
 }

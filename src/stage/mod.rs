@@ -1,6 +1,8 @@
 //! How items move: one verb, one file. `filter.rs` is the pattern.
 
 mod batch;
+mod cache;
+mod cache_file;
 mod columns;
 mod concat;
 mod cut;
