@@ -5,6 +5,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs, unreachable_pub)]
 
 mod batch;
+mod cache;
+mod cache_file;
 mod cast;
 mod columns;
 mod common;
@@ -28,6 +30,7 @@ mod order;
 mod prefetch;
 mod raw;
 mod repeat;
+mod save;
 mod shuffle;
 mod source;
 mod stack;
