@@ -58,6 +58,7 @@ pub mod plumbing;
 mod rng;
 mod source;
 mod stage;
+mod store;
 mod stream;
 mod sys;
 
@@ -74,6 +75,7 @@ pub use plumbing::Threads;
 pub use rng::RandomStream;
 pub use source::{Column, IntoColumn, IntoColumns, Npy, Raw};
 pub use stage::{Buckets, Choices, Failure, Failures, OnError, Sizes};
+pub use store::{Progress, Save};
 pub use stream::{Position, Stream};
 
 /// The README's example, compiled and run.

@@ -46,6 +46,7 @@ pub struct Outline {
     warnings: Vec<String>,
     /// Items after which the stages above start anew, inside one epoch.
     seam: Option<u64>,
+    stamps: Vec<String>,
 }
 
 impl Outline {
@@ -54,7 +55,16 @@ impl Outline {
         let call = call.into();
         let step = Step { call: call.clone(), ..Step::default() };
         let (expression, steps) = (call, vec![step]);
-        Outline { length, spec: None, item_bytes: None, expression, steps, warnings: Vec::new(), seam: None }
+        Outline {
+            length,
+            spec: None,
+            item_bytes: None,
+            expression,
+            steps,
+            warnings: Vec::new(),
+            seam: None,
+            stamps: Vec::new(),
+        }
     }
 
     /// This outline with one more stage, made by `call`. Length, columns and item size stay as they are.
@@ -71,6 +81,7 @@ impl Outline {
         self.steps.extend(other.steps.into_iter().map(|s| Step { depth: s.depth + 1, ..s }));
         self.warnings.extend(other.warnings);
         self.seam = None;
+        self.stamps.extend(other.stamps);
         self.steps.push(Step { call: format!("{verb}(..)"), ..Step::default() });
         self
     }
@@ -186,6 +197,17 @@ impl Outline {
             )),
             false => self,
         }
+    }
+
+    /// Over files of which these are the [stamps](crate::plumbing::Source::stamps).
+    pub fn read_from(mut self, stamps: Vec<String>) -> Outline {
+        self.stamps.extend(stamps);
+        self
+    }
+
+    /// Names, lengths and times of the files that are read, where they are known.
+    pub fn stamps(&self) -> &[String] {
+        &self.stamps
     }
 
     /// The expression that made the stream.

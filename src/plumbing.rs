@@ -127,6 +127,12 @@ pub trait Source: Send + Sync {
     fn notes(&self) -> Vec<String> {
         Vec::new()
     }
+
+    /// What tells the data it reads from other data of the same expression: lengths and times of files. What was made
+    /// from rows with other stamps is stale.
+    fn stamps(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// How items move: a recipe for a stream.

@@ -146,7 +146,7 @@ impl<T: Send + 'static> Stream<T> {
         Some(Stream { stage, settings: self.settings })
     }
 
-    fn outline(&self) -> Result<Outline> {
+    pub(crate) fn outline(&self) -> Result<Outline> {
         self.stage.outline(&Run::new(0, self.settings))
     }
 }

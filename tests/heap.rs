@@ -136,3 +136,23 @@ fn opening_a_file_allocates_no_more_than_its_header_asks_for() {
         assert!(used < 64 << 10, "{used} bytes for {claim:?}");
     }
 }
+
+#[test]
+fn saving_holds_a_batch_and_small_buffers_whatever_is_saved() {
+    let _turn = TURN.lock().unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("x.npy");
+    sparse_npy(&path, 16 << 10);
+    let batches = Dataset::from_slices(Npy::open(&path).unwrap()).unwrap().batch(64).workers(1);
+    let run = |rows: u64, name: &str| {
+        let some = batches.clone().take(rows / 64);
+        peak(|| assert_eq!(some.save(dir.path().join(name)).unwrap().len(), rows))
+    };
+    // 4 MiB and 64 MiB, in batches of 256 KiB.
+    let peaks = [run(1 << 10, "few"), run(16 << 10, "many")];
+    assert!(peaks.iter().all(|peak| *peak < 3 << 20), "{peaks:?}");
+    let cached = batches.cache_file(dir.path().join("cache"));
+    let fill = |k| peak(|| cached.epoch(k).unwrap().for_each(|batch| drop(batch.unwrap())));
+    let peaks = [fill(0), fill(1)];
+    assert!(peaks.iter().all(|peak| *peak < 3 << 20), "{peaks:?}");
+}

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Which folders and files of `src` a part may name with `crate::`. `lib.rs` may name all.
-const LAYERS: [(&str, &[&str]); 12] = [
+const LAYERS: [(&str, &[&str]); 13] = [
     ("ahead", &["plumbing", "error", "sys"]),
     ("error", &[]),
     ("data", &["error", "sys"]),
@@ -18,13 +18,15 @@ const LAYERS: [(&str, &[&str]); 12] = [
     ("stream", &["plumbing", "data", "error", "exec", "outline"]),
     ("order", &["dataset", "plumbing", "rng", "data", "error"]),
     ("source", &["dataset", "stream", "plumbing", "data", "sys", "error", "outline"]),
+    ("store", &["dataset", "stream", "plumbing", "data", "sys", "error", "outline", "source"]),
 ];
 
 /// What a stage may name; never another stage.
-const STAGE: &[&str] = &["ahead", "dataset", "stream", "plumbing", "data", "exec", "rng", "error", "outline"];
+const STAGE: &[&str] =
+    &["ahead", "dataset", "stream", "plumbing", "data", "exec", "rng", "error", "outline", "store"];
 
 /// Which parts may use a dependency: one door each.
-const DOORS: [(&str, &[&str]); 10] = [
+const DOORS: [(&str, &[&str]); 12] = [
     ("memmap2::", &["sys/"]),
     ("libc::", &["sys/"]),
     ("npyz::", &["source/"]),
@@ -33,6 +35,9 @@ const DOORS: [(&str, &[&str]); 10] = [
     ("rayon::", &["exec/"]),
     ("std::thread", &["exec/", "plumbing.rs"]),
     ("glob::", &["source/"]),
+    ("serde_json::", &["store/"]),
+    // Maps read; everything that writes is in the store.
+    ("std::fs", &["sys/", "store/"]),
     ("num_traits::", &["data/"]),
     ("ndarray::", &["data/", "source/memory.rs", "source/table.rs"]),
 ];

@@ -236,4 +236,8 @@ impl Source for JoinedSource {
     fn notes(&self) -> Vec<String> {
         self.parts.iter().flat_map(|part| part.notes()).collect()
     }
+
+    fn stamps(&self) -> Vec<String> {
+        self.parts.iter().flat_map(|part| part.stamps()).collect()
+    }
 }

@@ -40,6 +40,11 @@ pub(crate) trait Cells: Send + Sync {
     fn notes(&self) -> Vec<String> {
         Vec::new()
     }
+
+    /// Length and time of its file, or a digest of those of many.
+    fn stamp(&self) -> Option<String> {
+        None
+    }
 }
 
 /// Where a block's bytes are.
@@ -248,5 +253,12 @@ impl Cells for One {
 
     fn notes(&self) -> Vec<String> {
         self.notes.clone()
+    }
+
+    fn stamp(&self) -> Option<String> {
+        match &self.block.store {
+            Store::Map(map) => Some(format!("{}: {}", self.expression, map.stamp())),
+            Store::Memory(_) => None,
+        }
     }
 }

@@ -150,4 +150,8 @@ impl Source for Table {
     fn notes(&self) -> Vec<String> {
         self.fields.iter().flat_map(|field| field.cells.notes()).collect()
     }
+
+    fn stamps(&self) -> Vec<String> {
+        self.fields.iter().filter_map(|field| field.cells.stamp()).collect()
+    }
 }

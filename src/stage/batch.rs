@@ -161,6 +161,7 @@ impl Stage for BatchStage {
         let (lanes, parts) = self.workers(run);
         let mut outline = Outline::source(format!("{:?}", self.dataset), Length::Exact(self.dataset.len()))
             .sized(Some(spec.row_bytes() as u64))
+            .read_from(self.dataset.source().stamps())
             .step(format!("{verb}({}){}", self.rows, self.changes))
             .length(length)
             .columns(Some(spec))

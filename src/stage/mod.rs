@@ -3,6 +3,8 @@
 mod assert_len;
 mod batch;
 mod bucket_by_length;
+mod cache;
+mod cache_file;
 mod choose;
 mod columns;
 mod concat;

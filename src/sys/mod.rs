@@ -1,4 +1,4 @@
-//! The only unsafe code: aligned buffers, file maps, and the copy loop between them.
+//! The only unsafe code: aligned buffers, file maps, the copy loop between them, and locks.
 //!
 //! **The file contract.** A mapped file is not Rust memory: another process may write, cut or replace it at any
 //! time. So no reference into a map is ever made. [`Map`] hands out nothing but copies: the copy loop reads
@@ -12,8 +12,10 @@
 
 mod buffer;
 mod copy;
+mod lock;
 mod map;
 
 pub(crate) use buffer::Buffer;
 pub(crate) use copy::{Grid, copy_from_slice};
+pub(crate) use lock::{Claim, claim};
 pub(crate) use map::{Map, Stamp, major_faults, open_files_limit};

@@ -24,6 +24,13 @@ fn rows(n: u64) -> Dataset {
     Dataset::range(n).unwrap()
 }
 
+/// A place for a file cache of this process: filled by the first test that reads it to its end, read by the others.
+fn folder(name: &str) -> std::path::PathBuf {
+    static FOLDER: std::sync::LazyLock<tempfile::TempDir> =
+        std::sync::LazyLock::new(|| tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap());
+    FOLDER.path().join(name)
+}
+
 /// Every verb stands in at least one of these.
 fn pipelines() -> Vec<Texts> {
     let shuffled = rows(100).shuffle(Shuffle::full(7));
@@ -95,6 +102,11 @@ fn pipelines() -> Vec<Texts> {
         texts(numbers(30).par_map(4, |n| assert!(n != 17, "no seventeen"))),
         texts(numbers(30).try_map(|n| if n % 10 == 9 { Err("nine") } else { Ok(n) }).prefetch(5)),
         texts(rows(0).shuffle(Shuffle::blocks(1)).batch(4).map(contents)),
+        texts(shuffled.batch(9).cache().repeat(2).map(contents)),
+        texts(with_error(20, 7).cache().zip(numbers(30).cache())),
+        texts(with_panic(9).cache().prefetch(2)),
+        texts(shuffled.batch(9).cache_file(folder("whole")).map(contents)),
+        texts(with_error(20, 7).batch(3).cache_file(folder("failing")).map(contents)),
         texts(
             with_error(9, 4)
                 .flat_map(|n| 0..n % 4)

@@ -6,6 +6,8 @@
 
 mod assert_len;
 mod batch;
+mod cache;
+mod cache_file;
 mod cast;
 mod choose;
 mod columns;
@@ -37,6 +39,7 @@ mod raw;
 mod rebatch;
 mod reduce;
 mod repeat;
+mod save;
 mod scan;
 mod shuffle;
 mod source;
