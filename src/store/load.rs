@@ -1,6 +1,7 @@
 //! `load`: a saved folder as a dataset.
 
 use std::fmt;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -114,6 +115,15 @@ impl Source for Loaded {
 
     fn describe(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "load({:?})", self.dir)
+    }
+
+    fn scattered(&self) -> Option<Arc<dyn Source>> {
+        let columns = self.columns.as_ref()?.scattered()?;
+        Some(Arc::new(Loaded { columns: Some(columns), ..self.clone() }))
+    }
+
+    fn ahead(&self, rows: Range<u64>) {
+        self.columns.iter().for_each(|columns| columns.ahead(rows.clone()));
     }
 
     fn project(&self, change: &Projection) -> Option<Arc<dyn Source>> {
