@@ -240,13 +240,11 @@ impl Stage for DistributeStage {
         if last == Last::Drop {
             outline = outline.dropping(len, rows);
         }
-        match (last, outline.spec.as_ref(), outline.item_bytes) {
-            (Last::Mask, Some(spec), Some(bytes)) => {
-                let spec = masked(spec)?;
-                Ok(outline.columns(Some(spec)).sized(Some(bytes.saturating_add(part))))
-            }
-            _ => Ok(outline),
+        if let (Last::Mask, Some(spec), Some(bytes)) = (last, &outline.spec, outline.item_bytes) {
+            let spec = masked(spec)?;
+            outline = outline.columns(Some(spec)).sized(Some(bytes.saturating_add(part)));
         }
+        Ok(outline)
     }
 
     fn open(&self, run: &Run) -> Result<Running<Batch>> {
@@ -267,7 +265,7 @@ impl Stage for DistributeStage {
             return None;
         }
         let (upstream, call) = (self.upstream.project(change)?, format!("{}.{change}", self.call));
-        Some(Stream::new(DistributeStage { upstream, share: self.share, seam: self.seam, call }).upstream())
+        Some(Stream::new(DistributeStage { upstream, call, ..*self }).upstream())
     }
 }
 
