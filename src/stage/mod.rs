@@ -18,6 +18,7 @@ mod prefetch;
 mod rebatch;
 mod reduce;
 mod repeat;
+mod resample;
 mod scan;
 mod shuffle;
 mod stack;

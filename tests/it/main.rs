@@ -35,6 +35,7 @@ mod raw;
 mod rebatch;
 mod reduce;
 mod repeat;
+mod resample;
 mod scan;
 mod shuffle;
 mod source;
