@@ -44,6 +44,7 @@ impl<T: Send + 'static> Stream<T> {
     /// epoch that is running, under this stream's settings.
     ///
     /// It is [`interleave`](Stream::interleave) with a cycle of one.
+    /// What the streams hold is not in the plan, which is made before they are.
     ///
     /// **Order:** kept · **Holds:** one stream · **Threads:** those of the stream that is open
     ///

@@ -22,6 +22,7 @@ impl<T: Send + 'static> Stream<T> {
     ///
     /// Each stream is opened for the epoch that is running, under this stream's settings. With a cycle of one this is
     /// [`flat_map_stream`](Stream::flat_map_stream).
+    /// What the streams hold is not in the plan, which is made before they are.
     ///
     /// **Order:** by cycle and block, whatever the threads · **Holds:** `cycle` streams · **Threads:** those of the open streams
     ///

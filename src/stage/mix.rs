@@ -178,8 +178,9 @@ impl Turn {
     fn new(weight: u64, number: u64, sum: u64) -> Turn {
         let (weight, number, sum) = (u128::from(weight), u128::from(number), u128::from(sum));
         let (from, before) = (number * sum / weight, ((number + 1) * sum).div_ceil(weight));
-        // Both are at most the sum, but for the turn after the round's last.
-        Turn { weight: weight as u64, number: number as u64, from: from as u64, before: before as u64 }
+        // Only the turn after the round's last, which nobody has, may lie beyond the sum.
+        let before = u64::try_from(before).unwrap_or(u64::MAX);
+        Turn { weight: weight as u64, number: number as u64, from: from as u64, before }
     }
 }
 

@@ -28,6 +28,7 @@ mod ragged_batch;
 mod rebatch;
 mod reduce;
 mod repeat;
+mod resample;
 mod scan;
 mod shuffle;
 mod stack;

@@ -111,7 +111,12 @@ impl Stage for RebatchStage {
             other => other,
         };
         let most = self.sizes.0.iter().copied().max().unwrap_or(0) as u64;
+        let all = upstream
+            .item_bytes
+            .zip(upstream.length.exact())
+            .map(|(bytes, batches)| bytes.saturating_mul(batches));
         let bytes = upstream.spec.as_ref().map(|spec| (spec.row_bytes() as u64).saturating_mul(most));
+        let bytes = bytes.map(|bytes| bytes.min(all.unwrap_or(u64::MAX)));
         // The batch being made, and as many rows in the batches it is made of.
         Ok(upstream.step(format!("{}({found})", self.label)).length(length).sized(bytes).holds(2))
     }

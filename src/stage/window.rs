@@ -7,7 +7,6 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::data::Length;
 use crate::error::{Error, Result, caught};
 use crate::plumbing::{Outline, Pull, Run, Running, Stage, Upstream};
 use crate::stream::Stream;
@@ -103,12 +102,10 @@ impl<T: Clone + Send + 'static> Stage for WindowStage<T> {
         }
         let upstream = self.upstream.outline(run)?;
         let length = upstream.length.map(|items| self.form.windows(items));
-        let most = match upstream.length {
-            Length::Exact(items) => items.min(size as u64),
-            _ => size as u64,
-        };
-        let bytes = upstream.item_bytes.map(|item| item.saturating_mul(most));
-        let holds = self.form.span().div_ceil(size) as u64;
+        let most = |items: usize| upstream.length.exact().unwrap_or(u64::MAX).min(items as u64).max(1);
+        let bytes = upstream.item_bytes.map(|item| item.saturating_mul(most(size)));
+        // Of the items that are held, as many as make a window count as one.
+        let holds = most(self.form.span()).div_ceil(most(size));
         let call = format!("{}({size}, {shift}, {stride})", self.label);
         Ok(upstream.step(call).length(length).columns(None).sized(bytes).holds(holds))
     }

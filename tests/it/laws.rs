@@ -113,6 +113,7 @@ fn pipelines() -> Vec<Texts> {
                 .unique_by(|n| *n)
                 .concat(numbers(9).take_while(|n| *n < 5)),
         ),
+        texts(with_error(30, 4).resample(3, [(1.0, 1.0), (1.0, 3.0)], |n| *n as usize % 2)),
         texts(with_error(9, 4).interleave(2, 2, |n| with_error(n, 2)).window(3, 2, 1)),
         texts(
             numbers(9)

@@ -40,6 +40,7 @@ mod rebatch;
 mod reduce;
 mod repeat;
 mod save;
+mod resample;
 mod scan;
 mod shuffle;
 mod source;

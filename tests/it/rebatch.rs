@@ -73,7 +73,7 @@ fn sizes_of_one_of_all_and_of_more() {
     for rows in [1, 2, 256, 257] {
         let all: Vec<u64> = (0..rows).collect();
         for size in [rows as usize, rows as usize + 1, usize::MAX] {
-            assert_eq!(contents(&range(rows).batch(7).rebatch(size)), [all.clone()]);
+            assert_eq!(contents(&range(rows).batch(7).rebatch(size)), std::slice::from_ref(&all));
         }
         assert_eq!(
             contents(&range(rows).batch(7).rebatch_exact(1)),
