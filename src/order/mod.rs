@@ -16,6 +16,7 @@ mod repeat;
 mod select;
 mod shuffle;
 mod split;
+mod windows;
 
 pub use shuffle::Shuffle;
 

@@ -1,6 +1,8 @@
 //! What holds for every pipeline, on a list of them.
 
-use gristmill::{Array, Batch, Dataset, Iter, Position, Result, Row, Shuffle, Stream, Threads};
+use gristmill::{
+    Array, Batch, Buckets, Dataset, Iter, OnError, Pad, Position, Result, Row, Shuffle, Stream, Threads,
+};
 
 use crate::common::*;
 
@@ -22,6 +24,15 @@ fn value(row: Row) -> u64 {
 /// The rows 0 to n-1 as one u64 column.
 fn rows(n: u64) -> Dataset {
     Dataset::range(n).unwrap()
+}
+
+/// `n % 6` times the number `n`.
+fn list(n: u64) -> Vec<u64> {
+    vec![n; n as usize % 6]
+}
+
+fn lists(n: u64) -> Stream<Vec<u64>> {
+    numbers(n).map(list)
 }
 
 /// Every verb stands in at least one of these.
@@ -72,6 +83,13 @@ fn pipelines() -> Vec<Texts> {
         texts(numbers(30).par_map(4, |n| assert!(n != 17, "no seventeen"))),
         texts(numbers(30).try_map(|n| if n % 10 == 9 { Err("nine") } else { Ok(n) }).prefetch(5)),
         texts(rows(0).shuffle(Shuffle::blocks(1)).batch(4).map(contents)),
+        texts(with_error(20, 7).on_error(OnError::skip(1)).group_by_window(3, |n| n % 4)),
+        texts(with_error(20, 7).on_error(OnError::replace(|place| place.epoch)).map(list).pack(9, 2)),
+        texts(lists(20).padded_batch(3, Pad::longest().lengths("0"))),
+        texts(lists(20).ragged_batch(3).map(|b| b.values("0").unwrap().clone())),
+        texts(lists(20).bucket_by_length(Buckets::new([3], [2, 4]), |list| list.len())),
+        texts(rows(10).batch(4).pad_to(5).map(contents)),
+        texts(rows(100).windows(5, 3).unwrap().shuffle(Shuffle::full(2)).batch(4).map(contents)),
         texts(
             numbers(3)
                 .map(|n| Batch::new([("n", Array::from_elements(&[n], &[1]).unwrap())]).unwrap())

@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs, unreachable_pub)]
 
 mod batch;
+mod bucket_by_length;
 mod cast;
 mod columns;
 mod common;
@@ -17,6 +18,7 @@ mod field_cases;
 mod files;
 mod filter;
 mod generator;
+mod group_by_window;
 mod hostile;
 mod inspect;
 mod lanes;
@@ -24,8 +26,13 @@ mod laws;
 mod map;
 mod memory_columns;
 mod npy;
+mod on_error;
 mod order;
+mod pack;
+mod pad_to;
+mod padded_batch;
 mod prefetch;
+mod ragged_batch;
 mod raw;
 mod repeat;
 mod shuffle;

@@ -9,6 +9,7 @@ use gristmill::{Batch, Dataset, Length, Position, Result, Shuffle, Stream};
 use crate::common::*;
 
 mod batches;
+mod groups;
 mod items;
 mod lengths;
 mod shuffles;

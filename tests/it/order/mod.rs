@@ -9,6 +9,7 @@ mod full;
 mod repeat;
 mod select;
 mod split;
+mod windows;
 
 use gristmill::Dataset;
 
