@@ -141,6 +141,10 @@ impl Order for Whole {
         }))
     }
 
+    fn first_of_run(&self) -> Option<u64> {
+        Some(0)
+    }
+
     fn describe(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.source.describe(out)
     }

@@ -59,6 +59,12 @@ pub trait Order: Send + Sync {
     /// Those of `out`.
     fn describe(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result;
 
+    /// The row at position 0 of every epoch, if the rows of each epoch are the source's from there on, one after the
+    /// other.
+    fn first_of_run(&self) -> Option<u64> {
+        None
+    }
+
     /// What a user should know before running this order over rows of `row_bytes` bytes; for the plan.
     fn notes(&self, row_bytes: usize) -> Vec<String> {
         let _ = row_bytes;
@@ -120,6 +126,13 @@ pub trait Source: Send + Sync {
     /// This source with its columns changed, if it can do that while gathering.
     fn project(&self, change: &Projection) -> Option<Arc<dyn Source>> {
         let _ = change;
+        None
+    }
+
+    /// A source whose row `i` is this one's rows from `first + i * stride` on, `context` of them under one more axis, if it
+    /// can copy them in one piece.
+    fn windows(&self, first: u64, context: usize, stride: u64) -> Option<Arc<dyn Source>> {
+        let _ = (first, context, stride);
         None
     }
 

@@ -129,6 +129,12 @@ impl Order for CutOrder {
         }))
     }
 
+    fn first_of_run(&self) -> Option<u64> {
+        // A step makes no difference where there is nothing to step over.
+        let first = self.inner.first_of_run().filter(|_| self.step == 1 || self.len <= 1)?;
+        first.checked_add(self.start)
+    }
+
     fn describe(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.inner.describe(out)?;
         write!(out, ".{}", self.call)

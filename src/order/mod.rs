@@ -22,6 +22,7 @@ mod sample;
 mod select;
 mod shuffle;
 mod split;
+mod windows;
 
 pub use balance::Balance;
 pub use shuffle::Shuffle;

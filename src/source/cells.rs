@@ -34,6 +34,12 @@ pub(crate) trait Cells: Send + Sync {
         false
     }
 
+    /// Cells whose row `i` is `context` rows of these from `first + i * stride` on, where they stand side by side.
+    fn windows(&self, first: u64, context: usize, stride: u64) -> Option<Arc<dyn Cells>> {
+        let _ = (first, context, stride);
+        None
+    }
+
     /// Writes the expression that made the column.
     fn describe(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result;
 
@@ -245,6 +251,23 @@ impl Cells for One {
 
     fn swapped(&self) -> bool {
         self.block.form.swap
+    }
+
+    fn windows(&self, first: u64, context: usize, stride: u64) -> Option<Arc<dyn Cells>> {
+        let Block { store, grid, form } = &self.block;
+        if !form.strides.is_empty() || grid.stride != grid.bytes {
+            return None;
+        }
+        let rows = grid.rows.checked_sub(first)?.checked_sub(context as u64)? / stride.max(1) + 1;
+        let base = usize::try_from(first).ok()?.checked_mul(grid.stride)?.checked_add(grid.base)?;
+        let step = usize::try_from(stride).ok()?.checked_mul(grid.stride)?;
+        let grid = Grid { base, stride: step, bytes: grid.bytes.checked_mul(context)?, rows };
+        let mut shape = vec![context];
+        shape.extend_from_slice(&form.shape);
+        let form = Arc::new(Form { shape, strides: Vec::new(), ..**form });
+        let block = Block { store: store.clone(), grid, form };
+        let (expression, notes) = (self.expression.clone(), self.notes.clone());
+        Some(Arc::new(One { block, expression, notes }))
     }
 
     fn describe(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::cells::Cells;
 use super::column::{Column, IntoColumns};
-use crate::data::{Convert, Projection, Slot, Spec};
+use crate::data::{ColumnSpec, Convert, Projection, Slot, Spec};
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::plumbing::Source;
@@ -145,6 +145,22 @@ impl Source for Table {
         }
         let spec = Spec::new(columns.into_iter().map(|(_, column)| column).collect()).ok()?;
         Some(Arc::new(Table { spec, rows: self.rows, expression: self.expression.clone(), fields }))
+    }
+
+    fn windows(&self, first: u64, context: usize, stride: u64) -> Option<Arc<dyn Source>> {
+        let window = |field: &Field| {
+            let cells = field.cells.windows(first, context, stride)?;
+            Some(Field { cells, convert: field.convert })
+        };
+        let fields: Vec<Field> = self.fields.iter().map(window).collect::<Option<_>>()?;
+        let rows = fields.first()?.cells.rows();
+        // Types as they were projected; only the shapes have one more axis.
+        let columns = self.spec.columns.iter().zip(&fields);
+        let column = |(now, field): (&ColumnSpec, &Field)| {
+            ColumnSpec::new(now.name.clone(), now.dtype, field.cells.shape())
+        };
+        let spec = Spec::new(columns.map(column).collect()).ok()?;
+        Some(Arc::new(Table { spec, rows, expression: self.expression.clone(), fields }))
     }
 
     fn notes(&self) -> Vec<String> {

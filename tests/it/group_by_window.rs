@@ -53,8 +53,14 @@ fn groups_of_an_endless_stream_come_before_its_end() {
 
 #[test]
 fn an_upstream_error_passes_at_once_and_what_ends_the_stream_comes_last() {
-    assert_eq!(everywhere(&thirds(with_error(5, 1))), [Err(bad(1)), Ok(vec![0, 3]), Ok(vec![4]), Ok(vec![2])]);
-    assert_eq!(everywhere(&thirds(with_panic(4))), [Ok(vec![0, 3]), Ok(vec![1]), Ok(vec![2]), Err(panicked(4))]);
+    assert_eq!(
+        everywhere(&thirds(with_error(5, 1))),
+        [Err(bad(1)), Ok(vec![0, 3]), Ok(vec![4]), Ok(vec![2])]
+    );
+    assert_eq!(
+        everywhere(&thirds(with_panic(4))),
+        [Ok(vec![0, 3]), Ok(vec![1]), Ok(vec![2]), Err(panicked(4))]
+    );
     let touchy = numbers(4).group_by_window(2, |n| {
         assert!(*n != 2, "not two");
         0

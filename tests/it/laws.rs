@@ -1,6 +1,9 @@
 //! What holds for every pipeline, on a list of them.
 
 use gristmill::{Array, Balance, Batch, Dataset, Iter, Position, Result, Row, Shuffle, Stream, Threads};
+use gristmill::{
+    Array, Batch, Buckets, Dataset, Iter, OnError, Pad, Position, Result, Row, Shuffle, Stream, Threads,
+};
 
 use crate::common::*;
 
@@ -29,6 +32,13 @@ fn folder(name: &str) -> std::path::PathBuf {
     static FOLDER: std::sync::LazyLock<tempfile::TempDir> =
         std::sync::LazyLock::new(|| tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap());
     FOLDER.path().join(name)
+/// `n % 6` times the number `n`.
+fn list(n: u64) -> Vec<u64> {
+    vec![n; n as usize % 6]
+}
+
+fn lists(n: u64) -> Stream<Vec<u64>> {
+    numbers(n).map(list)
 }
 
 /// Every verb stands in at least one of these.
@@ -125,6 +135,13 @@ fn pipelines() -> Vec<Texts> {
         texts(Stream::mix([(numbers(20), 3), (rows(9).rows().map(value), 2)]).assert_len(24)),
         texts(Stream::mix_to_end([(with_error(9, 3), 1), (numbers(5), 4)]).unique()),
         texts(Stream::choose_to_end([numbers(2), with_error(5, 1)], [0, 1, 0, 1, 0, 1, 1])),
+        texts(with_error(20, 7).on_error(OnError::skip(1)).group_by_window(3, |n| n % 4)),
+        texts(with_error(20, 7).on_error(OnError::replace(|place| place.epoch)).map(list).pack(9, 2)),
+        texts(lists(20).padded_batch(3, Pad::longest().lengths("0"))),
+        texts(lists(20).ragged_batch(3).map(|b| b.values("0").unwrap().clone())),
+        texts(lists(20).bucket_by_length(Buckets::new([3], [2, 4]), |list| list.len())),
+        texts(rows(10).batch(4).pad_to(5).map(contents)),
+        texts(rows(100).windows(5, 3).unwrap().shuffle(Shuffle::full(2)).batch(4).map(contents)),
         texts(
             numbers(3)
                 .map(|n| Batch::new([("n", Array::from_elements(&[n], &[1]).unwrap())]).unwrap())

@@ -34,7 +34,9 @@ fn rows_stand_side_by_side_and_can_be_told_apart() {
 fn with_more_blocks_open_gaps_are_filled() {
     let stream = |open| tokens(fills(list([3, 2, 4, 1, 2])).pack(4, open));
     let [a, b, c] = [vec![3, 3, 3, 1], vec![2, 2, 2, 2], vec![4, 4, 4, 4]];
-    assert_eq!(values(&stream(2)), [c, a, b]);
+    assert_eq!(values(&stream(3)), [c.clone(), a, b]);
+    // With two, the first has to go when the third comes.
+    assert_eq!(values(&stream(2)), [vec![3, 3, 3, 0], c, vec![2, 2, 1, 0], vec![2, 2, 0, 0]]);
     assert_eq!(values(&stream(1)), [vec![3, 3, 3, 0], vec![2, 2, 0, 0], vec![4; 4], vec![1, 2, 2, 0]]);
     // One item that both needs a new block and fills it.
     let full = tokens(fills(list([3, 4, 1])).pack(4, 1));

@@ -86,7 +86,8 @@ fn an_upstream_error_keeps_its_place() {
     let seen = |bad| everywhere(&contents(failing(bad).pad_to(5)));
     assert_eq!(seen(&[0]), [error(0), good(1), good(2), none(), none()]);
     assert_eq!(seen(&[2]), [good(0), good(1), error(2), none(), none()]);
-    let formless = |n| Err(format!("pad_to, item {n}: expected a form known from an item before, found none"));
+    let formless =
+        |n| Err(format!("pad_to, item {n}: expected a form known from an item before, found none"));
     assert_eq!(seen(&[0, 1, 2]), [error(0), error(1), error(2), formless(3), formless(4)]);
     let panics = rows(3).inspect(|row| assert!(row.value::<u64>("0").unwrap() < 1, "no")).pad_to(4);
     let seen = everywhere(&marked(panics));

@@ -139,7 +139,11 @@ fn an_item_that_does_not_fit_is_an_error_at_its_place() {
 fn an_upstream_error_passes_at_once_and_the_batch_fills_on() {
     for (verb, batch) in verbs() {
         let seen = everywhere(&batch(with_error(5, 1)).map(contents));
-        let expected = [Err(bad(1)), Ok((vec![2, 2], vec![0, 0, 2, 2])), Ok((vec![2, 4], [[3, 3, 3, 0], [4; 4]].concat()))];
+        let expected = [
+            Err(bad(1)),
+            Ok((vec![2, 2], vec![0, 0, 2, 2])),
+            Ok((vec![2, 4], [[3, 3, 3, 0], [4; 4]].concat())),
+        ];
         assert_eq!(seen, expected, "{verb}");
     }
     let lasts = [Some((vec![1, 2], vec![2, 2])), None];

@@ -27,12 +27,16 @@ fn verbs() -> [(&'static str, Verb); 2] {
 fn rows_keep_their_lengths() {
     for (verb, batch) in verbs() {
         let seen = values(&batch(numbers(6)).map(rows));
-        let expected = [[vec![], vec![0]], [vec![0, 1], vec![0, 1, 2]], [vec![0, 1, 2, 3], vec![0, 1, 2, 3, 4]]];
+        let expected =
+            [[vec![], vec![0]], [vec![0, 1], vec![0, 1, 2]], [vec![0, 1, 2, 3], vec![0, 1, 2, 3, 4]]];
         assert_eq!(seen, expected, "{verb}");
     }
     let batch = values(&ranges(numbers(4)).ragged_batch(9)).remove(0);
     assert_eq!(batch.values("0").unwrap().elements::<u64>().unwrap(), [0, 0, 1, 0, 1, 2]);
-    assert_eq!((batch.values("0").unwrap().shape(), batch.offsets("0").unwrap()), (&[6][..], &[0, 0, 1, 3, 6][..]));
+    assert_eq!(
+        (batch.values("0").unwrap().shape(), batch.offsets("0").unwrap()),
+        (&[6][..], &[0, 0, 1, 3, 6][..])
+    );
 }
 
 #[test]
@@ -43,9 +47,15 @@ fn columns_and_inner_axes_stay() {
     });
     let batch = values(&items.ragged_batch(3)).remove(0);
     assert_eq!(batch.names().collect::<Vec<_>>(), ["0", "1"]);
-    assert_eq!((batch.values("0").unwrap().shape(), batch.offsets("0").unwrap()), (&[3, 2][..], &[0, 0, 1, 3][..]));
+    assert_eq!(
+        (batch.values("0").unwrap().shape(), batch.offsets("0").unwrap()),
+        (&[3, 2][..], &[0, 0, 1, 3][..])
+    );
     assert_eq!(batch.row::<i32>("0", 2).unwrap(), [2, 2, 2, 2]);
-    assert_eq!((batch.row::<u8>("1", 2).unwrap(), batch.offsets("1").unwrap()), (&[2][..], &[0, 1, 2, 3][..]));
+    assert_eq!(
+        (batch.row::<u8>("1", 2).unwrap(), batch.offsets("1").unwrap()),
+        (&[2][..], &[0, 1, 2, 3][..])
+    );
     let refused = |text: String, expected: &str| assert!(text.contains(expected), "{text}");
     refused(batch.row::<u8>("1", 3).unwrap_err().to_string(), "row 3");
     refused(batch.row::<u8>("1", usize::MAX).unwrap_err().to_string(), "there are 3 rows");

@@ -11,6 +11,7 @@ use crate::common::*;
 mod batches;
 mod caches;
 mod flows;
+mod groups;
 mod items;
 mod lengths;
 mod mixes;

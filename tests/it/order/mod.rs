@@ -14,6 +14,7 @@ mod repeat;
 mod sample;
 mod select;
 mod split;
+mod windows;
 
 use gristmill::Dataset;
 
