@@ -4,6 +4,7 @@
 //! Where a column's rows stand side by side in one file or block, a window is copied in one piece; elsewhere row by row.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::data::{ColumnSpec, Projection, Slot, Spec};
@@ -97,6 +98,24 @@ enum Cut {
     Rows { source: Arc<dyn Source>, first: u64, context: usize, stride: u64 },
 }
 
+impl WindowsSource {
+    /// The same windows over a source made from the present one.
+    fn over(
+        &self,
+        spec: Arc<Spec>,
+        make: impl Fn(&Arc<dyn Source>) -> Option<Arc<dyn Source>>,
+    ) -> Option<WindowsSource> {
+        let cut = match &self.cut {
+            Cut::Whole(windows) => Cut::Whole(make(windows)?),
+            Cut::Rows { source, first, context, stride } => {
+                let (first, context, stride) = (*first, *context, *stride);
+                Cut::Rows { source: make(source)?, first, context, stride }
+            }
+        };
+        Some(WindowsSource { spec, rows: self.rows, call: self.call.clone(), cut })
+    }
+}
+
 impl Source for WindowsSource {
     fn spec(&self) -> &Arc<Spec> {
         &self.spec
@@ -139,18 +158,30 @@ impl Source for WindowsSource {
         out.write_str(&self.call)
     }
 
+    fn scattered(&self) -> Option<Arc<dyn Source>> {
+        Some(Arc::new(self.over(self.spec.clone(), |source| source.scattered())?))
+    }
+
+    fn ahead(&self, windows: Range<u64>) {
+        match &self.cut {
+            Cut::Whole(source) => source.ahead(windows),
+            Cut::Rows { source, first, context, stride } if !windows.is_empty() => {
+                let last = first + (windows.end.min(self.rows).max(1) - 1) * stride;
+                source.ahead(first + windows.start * stride..last + *context as u64);
+            }
+            Cut::Rows { .. } => {}
+        }
+    }
+
     fn project(&self, change: &Projection) -> Option<Arc<dyn Source>> {
         let spec = change.spec(&self.spec).ok()?;
-        let cut = match &self.cut {
-            Cut::Whole(windows) => Cut::Whole(windows.project(change)?),
-            Cut::Rows { source, first, context, stride } => Cut::Rows {
-                source: source.project(change)?,
-                first: *first,
-                context: *context,
-                stride: *stride,
-            },
-        };
-        Some(Arc::new(WindowsSource { spec, rows: self.rows, call: self.call.clone(), cut }))
+        Some(Arc::new(self.over(spec, |source| source.project(change))?))
+    }
+
+    fn stamps(&self) -> Vec<String> {
+        match &self.cut {
+            Cut::Whole(source) | Cut::Rows { source, .. } => source.stamps(),
+        }
     }
 
     fn notes(&self) -> Vec<String> {

@@ -132,7 +132,7 @@ pub(crate) struct Block {
     pub(crate) form: Arc<Form>,
 }
 
-/// Rows of fewer bytes than this are not read ahead.
+/// Fewer bytes than this are not read ahead.
 const NARROW: usize = 64;
 
 /// Bytes converted at a time: a fraction of the first-level cache, so that the second pass finds them there.
@@ -158,10 +158,11 @@ impl Block {
     /// Starts reading these rows without waiting for them.
     pub(crate) fn ahead(&self, rows: Range<u64>) {
         let (grid, Store::Map(map)) = (&self.grid, &self.store) else { return };
-        // Narrow rows share their pages with hundreds of others: those are in memory soon, and advice costs a call each.
-        if grid.stride >= NARROW && self.form.strides.is_empty() {
-            let (from, to) = (rows.start as usize, rows.end.min(grid.rows) as usize);
-            map.will_need(grid.base + from * grid.stride, to.saturating_sub(from) * grid.stride);
+        let (from, to) = (rows.start as usize, rows.end.min(grid.rows) as usize);
+        let bytes = to.saturating_sub(from) * grid.stride;
+        // A narrow row shares its page with hundreds of others: those are in memory soon, and advice costs a call each.
+        if bytes >= NARROW && self.form.strides.is_empty() {
+            map.will_need(grid.base + from * grid.stride, bytes);
         }
     }
 

@@ -1,8 +1,8 @@
 //! What holds for every pipeline, on a list of them.
 
-use gristmill::{Array, Balance, Batch, Dataset, Iter, Position, Result, Row, Shuffle, Stream, Threads};
 use gristmill::{
-    Array, Batch, Buckets, Dataset, Iter, OnError, Pad, Position, Result, Row, Shuffle, Stream, Threads,
+    Array, Balance, Batch, Buckets, Dataset, Iter, OnError, Pad, Position, Result, Row, Shuffle, Stream,
+    Threads,
 };
 
 use crate::common::*;
@@ -32,6 +32,8 @@ fn folder(name: &str) -> std::path::PathBuf {
     static FOLDER: std::sync::LazyLock<tempfile::TempDir> =
         std::sync::LazyLock::new(|| tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap());
     FOLDER.path().join(name)
+}
+
 /// `n % 6` times the number `n`.
 fn list(n: u64) -> Vec<u64> {
     vec![n; n as usize % 6]

@@ -6,9 +6,9 @@
 
 mod assert_len;
 mod batch;
+mod bucket_by_length;
 mod cache;
 mod cache_file;
-mod bucket_by_length;
 mod cast;
 mod choose;
 mod columns;
@@ -46,8 +46,8 @@ mod raw;
 mod rebatch;
 mod reduce;
 mod repeat;
-mod save;
 mod resample;
+mod save;
 mod scan;
 mod shuffle;
 mod source;
