@@ -144,7 +144,7 @@ impl Ragged {
             for (row, into) in slot.bytes().chunks_exact_mut(row_bytes.max(1)).take(self.rows).enumerate() {
                 let bytes = column.shape(row).iter().product::<usize>() * column.dtype.bytes();
                 let (cell, rest) = from.split_at(bytes);
-                place(cell, column.shape(row), into, &shape, column.dtype.bytes());
+                place(cell, column.shape(row), into, &shape);
                 from = rest;
             }
         }
@@ -181,13 +181,13 @@ impl Ragged {
     }
 }
 
-/// Copies a cell of shape `from` into the corner of one of shape `to`; both in C order, elements of `size` bytes.
-fn place(cell: &[u8], from: &[usize], into: &mut [u8], to: &[usize], size: usize) {
+/// Copies a cell of shape `from` into the corner of one of shape `to`; both in C order.
+fn place(cell: &[u8], from: &[usize], into: &mut [u8], to: &[usize]) {
     match (from, to) {
         ([first, inner @ ..], [room, outer @ ..]) if inner != outer => {
             let (cell_step, into_step) = (cell.len() / (*first).max(1), into.len() / (*room).max(1));
             let cells = cell.chunks_exact(cell_step.max(1)).zip(into.chunks_exact_mut(into_step.max(1)));
-            cells.for_each(|(cell, into)| place(cell, inner, into, outer, size));
+            cells.for_each(|(cell, into)| place(cell, inner, into, outer));
         }
         // What lies inside is of one shape, so rows of it stand side by side in both.
         _ => into[..cell.len()].copy_from_slice(cell),

@@ -163,9 +163,7 @@ impl Failures {
         self.read(|noted| noted.listed.iter().map(failure).collect())
     }
 
-    fn note(&self, place: Position, error: &Error) {
-        // The text is a user's matter; it is made before the list is taken.
-        let text = error.to_string();
+    fn note(&self, place: Position, text: String) {
         self.read(|noted| {
             let full = noted.listed.len() >= LISTED;
             match noted.listed.get_mut(&(place.epoch, place.item)) {
@@ -269,7 +267,8 @@ impl<T: Send> Pull for OnErrorPull<T> {
                 other => return other,
             };
             if let Some(failures) = &self.policy.failures {
-                caught("on_error", place.item, || Ok(failures.note(place, &error)))?;
+                // An error of the user's own may panic when it is asked for its text.
+                failures.note(place, caught("on_error", place.item, || Ok(error.to_string()))?);
             }
             if let Rule::Replace(item) = &self.policy.rule {
                 return caught("on_error", place.item, || Ok(Some(item(place))));

@@ -6,6 +6,8 @@ use proptest::prelude::*;
 
 use crate::common::*;
 
+type Verb = fn(Stream<u64>) -> Stream<Batch>;
+
 /// Number `n` becomes `n` times itself.
 fn fills(numbers: Stream<u64>) -> Stream<Vec<u64>> {
     numbers.map(|n| vec![n; n as usize])
@@ -16,7 +18,7 @@ fn contents(batch: Batch) -> (Vec<usize>, Vec<u64>) {
     (batch.arrays()[0].shape().to_vec(), batch.arrays()[0].elements().unwrap().to_vec())
 }
 
-fn verbs() -> [(&'static str, fn(Stream<u64>) -> Stream<Batch>); 2] {
+fn verbs() -> [(&'static str, Verb); 2] {
     [
         ("padded_batch", |s| fills(s).padded_batch(2, Pad::longest())),
         ("padded_batch_exact", |s| fills(s).padded_batch_exact(2, Pad::longest())),
