@@ -1,8 +1,8 @@
 //! `cache`: the items of an epoch kept in memory, so that the stages above run once.
 //!
-//! What is kept is epoch 0, whichever epoch is asked for, so that epoch `k` still depends on `k` alone. The first pass that
-//! comes to its end, without an error, fills the cache for all iterators of the stream; a pass that is left or that meets
-//! an error leaves it empty. One pass at a time keeps items; another beside it only passes them on.
+//! What is kept is epoch 0, whichever epoch is asked for, so that epoch `k` still depends on `k` alone. The first
+//! pass that comes to its end, without an error, fills the cache for all iterators of the stream; a pass that is left
+//! or that meets an error leaves it empty. One pass at a time keeps items; another beside it only passes them on.
 
 use std::any::Any;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,17 +15,18 @@ use crate::plumbing::{Outline, Pull, Run, Running, Stage, Upstream};
 use crate::stream::Stream;
 
 impl<T: Clone + Send + Sync + 'static> Stream<T> {
-    /// Keeps the items of the first whole pass in memory; later passes, of any iterator of this stream or its clones, read
-    /// them there.
+    /// Keeps the items of the first whole pass in memory; later passes, of any iterator of this stream or its clones,
+    /// read them there.
     ///
-    /// **Every epoch is epoch 0** of the stages above: put shuffles and random maps after the cache, not before it. A pass
-    /// counts as whole when it comes to the end, or to the last item of a stream of known length; `cache().take(n)` never
-    /// fills, `take(n).cache()` does. A pass with an error in it keeps nothing: the error comes at its place, and again in the
-    /// next pass. A pass that starts in the middle pulls what it passes over, and so still fills the cache.
+    /// **Every epoch is epoch 0** of the stages above: put shuffles and random maps after the cache, not before it. A
+    /// pass counts as whole when it comes to the end, or to the last item of a stream of known length;
+    /// `cache().take(n)` of more than `n` items never fills it, `take(n).cache()` does. A pass with an error in it keeps nothing: the error
+    /// comes at its place, and again in the next pass. A pass that starts in the middle pulls what it passes over,
+    /// and so still fills the cache.
     ///
     /// All items count against the stream's [`budget`](Stream::budget): a stream that is known not to fit is refused
-    /// when it is opened; otherwise sizes are added up as items come (of batches and rows; other items count
-    /// as they stand, without what they point to) and the one too many is an error. Rows share the memory of the batch they
+    /// when it is opened; otherwise sizes are added up as items come (of batches and rows; other items count as they
+    /// stand, without what they point to) and the one too many is an error. Rows share the memory of the batch they
     /// came from, and keep all of it.
     ///
     /// **Order:** kept · **Holds:** an epoch · **Threads:** none

@@ -1,7 +1,9 @@
-//! `cache_file`: the batches of an epoch kept in a folder, so that the stages above run once, in this process or an earlier one.
+//! `cache_file`: the batches of an epoch kept in a folder, so that the stages above run once, in this process or an
+//! earlier one.
 //!
-//! What is kept is epoch 0, whichever epoch is asked for. A pass writes what it passes on to a folder of its own, which gets
-//! the name when the pass is whole; the first one there wins. A pass that is left, or that meets an error, removes its folder.
+//! What is kept is epoch 0, whichever epoch is asked for. A pass writes what it passes on to a folder of its own,
+//! which gets the name when the pass is whole; the first one there wins. A pass that is left, or that meets an error,
+//! removes its folder.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,23 +18,24 @@ use crate::stream::Stream;
 const LINK: usize = 2;
 
 impl Stream<Batch> {
-    /// Keeps the batches of the first whole pass in the folder `dir`; later passes, in any process, read them there and do not
-    /// run the stages above.
+    /// Keeps the batches of the first whole pass in the folder `dir`; later passes, in any process, read them there
+    /// and do not run the stages above.
     ///
-    /// **Every epoch is epoch 0** of the stages above, as with [`cache`](Stream::cache), and what makes a pass whole is the same.
-    /// The folder is what [`save`](Stream::save) writes, so that [`Dataset::load`](crate::Dataset::load) opens it for every order;
-    /// a saved one will do here too.
+    /// **Every epoch is epoch 0** of the stages above, as with [`cache`](Stream::cache), and what makes a pass whole
+    /// is the same. The folder is what [`save`](Stream::save) writes, so that [`Dataset::load`](crate::Dataset::load)
+    /// opens it for every order; one saved from epoch 0 will do here too.
     ///
     /// A folder made by another pipeline is refused, with the difference: another expression, other columns, or files
-    /// whose length or time changed. What a closure does and what is in memory cannot be compared: name another folder
-    /// when that changes. Writers do not wait for each other, readers for nobody: each writer fills a folder of its own beside `dir`
-    /// and renames it; that of a killed writer is removed by the next.
+    /// whose length or time changed. What a closure does and what is in memory cannot be compared: name another
+    /// folder when that changes. Writers do not wait for each other, readers for nobody: each writer fills a folder
+    /// of its own beside `dir` and renames it; that of a killed writer is removed by the next.
     ///
     /// **Order:** kept · **Holds:** two batches · **Threads:** one
     ///
     /// # Errors
-    /// [`Error::Format`] when something else is in `dir`; [`Error::Argument`] for a stream that never ends; while iterating,
-    /// [`Error::Io`] for what cannot be written, and [`Error::Item`] for a batch whose columns differ from those of the first.
+    /// [`Error::Format`] when something else is in `dir`; [`Error::Argument`] for a stream that never ends; while
+    /// iterating, [`Error::Io`] for what cannot be written, and [`Error::Item`] for a batch whose columns differ from
+    /// those of the first.
     ///
     /// # Examples
     /// ```

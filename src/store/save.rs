@@ -1,7 +1,7 @@
 //! `save`: a stream's batches as a folder of `.npy` columns.
 //!
-//! Holds one batch and a small buffer for each column. Any error ends it: a folder with a hole would be worse than none.
-//! The shards finished so far stay for the next run, which seeks to the row after them.
+//! Holds one batch and a small buffer for each column. Any error ends it: a folder with a hole would be worse than
+//! none. The shards finished so far stay for the next run, which seeks to the row after them.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -18,17 +18,18 @@ impl Stream<Batch> {
     /// Writes the batches of an epoch to a folder of `.npy` columns in shards, and opens it as a dataset, as
     /// [`Dataset::load`] will.
     ///
-    /// Takes a path, or a [`Save`] that says more. The folder is written aside, in the same parent, and gets its name when it
-    /// is complete and on the disk. A run that fails or is killed leaves its finished shards, and the next one to the same
-    /// folder goes on after them, seeking in the stream, if the same pipeline wrote them: the same expression, columns
-    /// and epoch, over files that did not change. What a closure does cannot be compared: after changing one, use
-    /// [`afresh`](Save::afresh).
+    /// Takes a path, or a [`Save`] that says more. The folder is written aside, in the same parent, and gets its name
+    /// when it is complete and on the disk. A run that fails or is killed leaves its finished shards, and the next
+    /// one to the same folder goes on after them, seeking in the stream, if the same pipeline wrote them: the same
+    /// expression, columns and epoch, over files that did not change. What a closure does cannot be compared: after
+    /// changing one, use [`afresh`](Save::afresh).
     ///
     /// **Order:** kept · **Holds:** one batch · **Threads:** none of its own
     ///
     /// # Errors
     /// The first error of the stream; [`Error::Item`] for a batch whose columns differ from those of the first;
-    /// [`Error::Argument`] when something is there already, somebody else is writing it, or the stream never ends; [`Error::Io`].
+    /// [`Error::Argument`] when something is there already, somebody else is writing it, or the stream never ends;
+    /// [`Error::Io`].
     ///
     /// # Examples
     /// ```
