@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{ColumnSpec, Element};
 use crate::error::{Error, Result};
 
-/// The memory for some rows of one column, to be filled by a [`Source`](crate::Source).
+/// The memory for some rows of one column, to be filled by a [`Source`](crate::plumbing::Source).
 ///
 /// Its bytes hold whatever the buffer held before: a source overwrites all of them.
 #[derive(Debug)]
