@@ -43,9 +43,9 @@
 //!
 //! # What is promised about files
 //!
-//! Files are opened read-only and mapped. No reference into a map is ever made; rows are copied out. A file that another process writes
-//! to while it is open is noticed after each batch ([`Error::Changed`]); one that is replaced goes on being read as it was. A file that another process *cuts short* can still end
-//! the process with `SIGBUS`: write new data to another file and rename it.
+//! Files are opened read-only and mapped. No reference into a map is ever made; rows are copied out. A file that another process
+//! writes to while it is open is noticed after each batch ([`Error::Changed`]); one that is replaced goes on being read as it was.
+//! A file that another process *cuts short* can still end the process with `SIGBUS`: write new data to another file and rename it.
 
 mod ahead;
 mod data;
