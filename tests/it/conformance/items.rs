@@ -27,7 +27,7 @@ fn c31_an_error_in_a_map_takes_its_item_s_place() {
 
 #[test]
 fn c32_errors_can_be_passed_over() {
-    // A loop that does not stop at an item's error ignores errors: no verb is needed.
+    // A loop that does not stop at an item's error ignores errors; `on_error` does it within a budget.
     let good = |stream: &Stream<f64>| stream.iter().unwrap().filter_map(Result::ok).collect::<Vec<_>>();
     assert_eq!(good(&checked(|s, check| s.try_map(check))), [1.0, 2.0, 3.0, 5.0]);
     assert_eq!(good(&checked(|s, check| s.par_try_map(2, check).prefetch(2))), [1.0, 2.0, 3.0, 5.0]);
