@@ -139,6 +139,122 @@ impl Pull for Ahead {
             self.queued -= rows.len() as u64;
             passed += 1;
         }
-        Ok(passed + self.jobs.skip(n - passed)?)
+        match self.broken.take() {
+            Some(error) if passed < n => Err(error),
+            kept => {
+                self.broken = kept;
+                Ok(passed + self.jobs.skip(n - passed)?)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt;
+    use std::ops::Range;
+    use std::sync::Mutex;
+
+    use super::*;
+    use crate::data::{ColumnSpec, DType, Slot, Spec};
+
+    /// A source of 1 KiB rows that writes down what it is asked to read ahead.
+    struct Asked(Arc<Spec>, Mutex<Vec<Range<u64>>>);
+
+    impl Source for Asked {
+        fn spec(&self) -> &Arc<Spec> {
+            &self.0
+        }
+
+        fn rows(&self) -> u64 {
+            1 << 40
+        }
+
+        fn gather(&self, _rows: &[u64], _into: &mut [Slot<'_>]) -> Result<()> {
+            Ok(())
+        }
+
+        fn describe(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+            out.write_str("asked")
+        }
+
+        fn ahead(&self, rows: Range<u64>) {
+            self.1.lock().unwrap_or_else(|e| e.into_inner()).push(rows);
+        }
+    }
+
+    /// Lists of ten rows, seven apart from one another, and an error after the last list.
+    struct Lists(u64, u64);
+
+    impl Pull for Lists {
+        type Item = Vec<u64>;
+
+        fn pull(&mut self) -> Result<Option<Vec<u64>>> {
+            self.0 += 1;
+            match self.0 <= self.1 {
+                true => Ok(Some((0..10).map(|i| (self.0 * 10 + i) * 7).collect())),
+                false => Err(Error::Lost { stage: "lists" }),
+            }
+        }
+    }
+
+    fn ahead(near: u64, lists: u64, cold: &Cold) -> (Ahead, Arc<Asked>) {
+        let spec = Spec { columns: vec![ColumnSpec::new("x", DType::U8, &[1024])] };
+        let asked = Arc::new(Asked(Arc::new(spec), Mutex::default()));
+        (Ahead::new(Box::new(Lists(0, lists)), asked.clone(), near, cold.clone()), asked)
+    }
+
+    fn drain(pull: &mut impl Pull<Item = Vec<u64>>) -> Vec<Result<Vec<u64>, String>> {
+        let mut seen = Vec::new();
+        loop {
+            let item = pull.pull().map_err(|e| e.to_string());
+            let ends = item.is_err();
+            seen.extend(item.transpose());
+            if ends {
+                return seen;
+            }
+        }
+    }
+
+    #[test]
+    fn a_cold_file_is_asked_ahead_and_the_rows_come_as_they_would() {
+        let cold = Cold::default();
+        cold.batches.store(1000, Ordering::Relaxed);
+        let expected = drain(&mut Lists(0, 50));
+        let (mut single, asked) = ahead(1, 50, &cold);
+        assert_eq!(drain(&mut single), expected);
+        let rows: Vec<u64> = expected.iter().flatten().flatten().copied().collect();
+        assert_eq!(*asked.1.lock().unwrap(), rows.iter().map(|row| *row..row + 1).collect::<Vec<_>>());
+
+        let (mut blocks, asked) = ahead(100, 50, &cold);
+        assert_eq!(drain(&mut blocks), expected);
+        let asked = asked.1.lock().unwrap();
+        assert!(asked.iter().all(|range| range.start % 100 == 0 && range.end == range.start + 100));
+        assert!(asked.is_sorted_by_key(|range| range.start) && asked.len() == 35 + 1, "{}", asked.len());
+    }
+
+    #[test]
+    fn a_warm_file_is_not_asked() {
+        let (mut warm, asked) = ahead(1, 5, &Cold::default());
+        assert_eq!(drain(&mut warm), drain(&mut Lists(0, 5)));
+        assert!(asked.1.lock().unwrap().is_empty());
+    }
+
+    #[test]
+    fn passing_over_lists_is_pulling_them() {
+        for n in [0, 1, 7, 49, 50] {
+            let cold = Cold::default();
+            cold.batches.store(1000, Ordering::Relaxed);
+            let (mut pulled, _) = ahead(1, 50, &cold);
+            pulled.pull().unwrap();
+            let mut expected = drain(&mut Lists(0, 50)).split_off(1);
+            expected.drain(..(n as usize).min(49));
+            if n < 50 {
+                assert_eq!(pulled.skip(n).unwrap(), n);
+                assert_eq!(drain(&mut pulled), expected);
+            } else {
+                assert!(pulled.skip(n).is_err());
+            }
+        }
     }
 }
