@@ -35,8 +35,41 @@ impl Dataset {
         Dataset { source, order }
     }
 
-    /// This dataset in another order, built over the present one.
-    pub(crate) fn reordered(&self, order: impl FnOnce(Arc<dyn Order>) -> Arc<dyn Order>) -> Dataset {
+    /// This dataset in an order of your own, built over the present one. `shuffle`, `take` and all other order verbs are
+    /// made with it.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::{fmt, sync::Arc};
+    /// use gristmill::plumbing::{Order, Resolver};
+    /// use gristmill::{Dataset, Result};
+    ///
+    /// /// Neighbours change places.
+    /// struct Swapped(Arc<dyn Order>);
+    ///
+    /// impl Order for Swapped {
+    ///     fn len(&self) -> u64 { self.0.len() / 2 * 2 }
+    ///     fn epochs(&self) -> u64 { self.0.epochs() }
+    ///     fn locality(&self) -> Option<u64> { self.0.locality() }
+    ///     fn varies(&self) -> bool { self.0.varies() }
+    ///     fn open(&self) -> Result<Resolver> {
+    ///         let (mut inner, len, below) = (self.0.open()?, self.len().max(1), self.0.len());
+    ///         Ok(Box::new(move |at: &mut [u64]| {
+    ///             at.iter_mut().for_each(|p| *p = *p / len * below + (*p % len ^ 1));
+    ///             inner.resolve(at);
+    ///         }))
+    ///     }
+    ///     fn describe(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+    ///         self.0.describe(out)?;
+    ///         out.write_str(".swapped()")
+    ///     }
+    /// }
+    ///
+    /// let rows = Dataset::range(5)?.reordered(|inner| Arc::new(Swapped(inner)));
+    /// assert_eq!(rows.order(1, 0, 10)?, [1, 0, 3, 2]);
+    /// # Ok::<(), gristmill::Error>(())
+    /// ```
+    pub fn reordered(&self, order: impl FnOnce(Arc<dyn Order>) -> Arc<dyn Order>) -> Dataset {
         Dataset { source: self.source.clone(), order: order(self.order.clone()) }
     }
 
