@@ -201,16 +201,23 @@ pub trait Pull: Send {
     /// # Errors
     /// Fatal ones.
     fn skip(&mut self, n: u64) -> Result<u64> {
-        for done in 0..n {
-            match self.pull() {
-                Ok(Some(_)) => {}
-                Ok(None) => return Ok(done),
-                Err(error) if error.is_fatal() => return Err(error),
-                Err(_) => {}
-            }
-        }
-        Ok(n)
+        pull_past(self, n)
     }
+}
+
+/// Passes over items by pulling them: what [`Pull::skip`] does where there is no cheaper way.
+///
+/// # Errors
+/// Fatal ones.
+pub fn pull_past<P: Pull + ?Sized>(pull: &mut P, n: u64) -> Result<u64> {
+    for done in 0..n {
+        match pull.pull() {
+            Ok(None) => return Ok(done),
+            Err(error) if error.is_fatal() => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(n)
 }
 
 /// The stage above which another stands.

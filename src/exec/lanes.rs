@@ -12,7 +12,7 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 
 use super::spawn;
 use crate::error::{Error, Result, caught};
-use crate::plumbing::{Pull, Running, Stop};
+use crate::plumbing::{Pull, Running, Stop, pull_past};
 
 /// Applies `work` to each item of `upstream` on `workers` threads, order kept. `work` is given the item's position.
 pub(crate) fn lanes<T, U>(
@@ -158,14 +158,7 @@ impl<T: Send + 'static, U: Send + 'static> Pull for Lanes<T, U> {
             self.passed += passed;
             return Ok(passed);
         }
-        for done in 0..n {
-            match self.pull() {
-                Ok(None) => return Ok(done),
-                Err(error) if error.is_fatal() => return Err(error),
-                _ => {}
-            }
-        }
-        Ok(n)
+        pull_past(self, n)
     }
 }
 

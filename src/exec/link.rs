@@ -13,7 +13,7 @@ use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded};
 
 use super::spawn;
 use crate::error::{Error, Result, caught};
-use crate::plumbing::{Pull, Running, Stop};
+use crate::plumbing::{Pull, Running, Stop, pull_past};
 
 /// Puts `upstream` on a thread of its own, `depth` items ahead of whoever pulls. The thread starts at the first pull.
 pub(crate) fn link<T: Send + 'static>(
@@ -123,14 +123,7 @@ impl<T: Send + 'static> Pull for Link<T> {
             self.passed += passed;
             return Ok(passed);
         }
-        for done in 0..n {
-            match self.pull() {
-                Ok(None) => return Ok(done),
-                Err(error) if error.is_fatal() => return Err(error),
-                _ => {}
-            }
-        }
-        Ok(n)
+        pull_past(self, n)
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::data::{Batch, Length, Row};
 use crate::dataset::Dataset;
 use crate::error::Result;
-use crate::plumbing::{Outline, Pull, Run, Running, Stage, Upstream};
+use crate::plumbing::{Outline, Pull, Run, Running, Stage, Upstream, pull_past};
 use crate::stream::Stream;
 
 /// Rows that `Dataset::rows` gathers at a time.
@@ -121,13 +121,6 @@ impl Pull for UnbatchPull {
             *left -= rows;
             passed += rows;
         }
-        while passed < n {
-            match self.pull() {
-                Ok(None) => return Ok(passed),
-                Err(error) if error.is_fatal() => return Err(error),
-                _ => passed += 1,
-            }
-        }
-        Ok(passed)
+        Ok(passed + pull_past(self, n - passed)?)
     }
 }
