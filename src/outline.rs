@@ -47,6 +47,8 @@ pub struct Outline {
     /// Items after which the stages above start anew, inside one epoch.
     seam: Option<u64>,
     stamps: Vec<String>,
+    /// What comes out otherwise in every epoch.
+    varying: Option<String>,
 }
 
 impl Outline {
@@ -64,6 +66,7 @@ impl Outline {
             warnings: Vec::new(),
             seam: None,
             stamps: Vec::new(),
+            varying: None,
         }
     }
 
@@ -82,6 +85,7 @@ impl Outline {
         self.warnings.extend(other.warnings);
         self.seam = None;
         self.stamps.extend(other.stamps);
+        self.varying = self.varying.or(other.varying);
         self.steps.push(Step { call: format!("{verb}(..)"), ..Step::default() });
         self
     }
@@ -103,6 +107,7 @@ impl Outline {
         for part in parts {
             outline.steps.extend(part.steps.into_iter().map(|s| Step { depth: s.depth + 1, ..s }));
             outline.warnings.extend(part.warnings);
+            outline.varying = outline.varying.or(part.varying);
         }
         outline.steps.push(Step { call: format!("{verb}(..)"), ..Step::default() });
         Ok(outline.columns(spec).sized(bytes.and_then(|bytes| bytes.into_iter().max())))
@@ -196,6 +201,22 @@ impl Outline {
                  smaller batch, or by a verb that keeps or masks the last batch"
             )),
             false => self,
+        }
+    }
+
+    /// With something that comes out otherwise in every epoch, by intent.
+    pub(crate) fn varying(mut self, what: &str) -> Outline {
+        self.varying.get_or_insert_with(|| what.into());
+        self
+    }
+
+    /// Kept as it is in epoch 0 by the verb `keeper`, with a warning when that is likely not meant.
+    pub(crate) fn kept(mut self, keeper: &str) -> Outline {
+        match self.varying.take() {
+            Some(what) => self.warn(format!(
+                "{keeper} keeps epoch 0, so {what} above it comes out the same in every epoch; put the cache first"
+            )),
+            None => self,
         }
     }
 

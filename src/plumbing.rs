@@ -107,6 +107,15 @@ pub trait Source: Send + Sync {
     /// [`Error::User`] and [`Error::Item`] make one batch fail and iteration go on; all others end it.
     fn gather(&self, rows: &[u64], into: &mut [Slot<'_>]) -> Result<()>;
 
+    /// Compares the data with what it was when opened. Asked after gathering, and before what was gathered is handed on: once
+    /// for a large batch, or for several small ones.
+    ///
+    /// # Errors
+    /// [`Error::Changed`] and [`Error::Io`]; what was gathered since the last call is dropped then.
+    fn confirm(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// Writes the expression that made this source.
     ///
     /// # Errors

@@ -42,9 +42,15 @@ impl RandomStream {
 
     /// A number below `n`, all equally likely; 0 when `n` is 0.
     pub fn below(&mut self, n: u64) -> u64 {
+        let bits = self.next_u64();
+        self.below_from(bits, n)
+    }
+
+    /// As [`below`](RandomStream::below), out of `bits` that were drawn before.
+    pub(crate) fn below_from(&mut self, bits: u64, n: u64) -> u64 {
         // Lemire's multiply-shift: the high word is the sample; low words under 2^64 mod n are drawn again,
         // which makes the result exact.
-        let mut product = u128::from(self.next_u64()) * u128::from(n);
+        let mut product = u128::from(bits) * u128::from(n);
         if (product as u64) < n {
             let uneven = n.wrapping_neg() % n;
             while (product as u64) < uneven {

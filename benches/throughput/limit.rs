@@ -21,6 +21,10 @@ impl Mapped {
         Mapped { map, offset, row_bytes }
     }
 
+    pub fn row_bytes(&self) -> usize {
+        self.row_bytes
+    }
+
     /// Copies rows `from..from + n` in one piece.
     pub fn copy(&self, from: u64, n: usize, into: &mut [u8]) {
         let start = self.offset + from as usize * self.row_bytes;

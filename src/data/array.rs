@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 use ndarray::{ArrayView, ArrayViewD, IxDyn};
+use smallvec::SmallVec;
 
 use super::{Bytes, DType, Element};
 use crate::error::{Error, Result};
@@ -16,7 +17,8 @@ use crate::error::{Error, Result};
 #[derive(Clone)]
 pub struct Array {
     dtype: DType,
-    shape: Vec<usize>,
+    /// Shapes of up to four axes cost no allocation.
+    shape: SmallVec<[usize; 4]>,
     bytes: Bytes,
 }
 
@@ -31,11 +33,11 @@ impl Array {
             return Err(Error::spec("array", format!("{shape:?}"), format!("{} values", values.len())));
         }
         let bytes = Bytes::copied(bytemuck::cast_slice(values))?;
-        Ok(Array { dtype: T::DTYPE, shape: shape.to_vec(), bytes })
+        Ok(Array { dtype: T::DTYPE, shape: shape.into(), bytes })
     }
 
-    pub(crate) fn new(dtype: DType, shape: Vec<usize>, bytes: Bytes) -> Array {
-        Array { dtype, shape, bytes }
+    pub(crate) fn new(dtype: DType, shape: impl Into<SmallVec<[usize; 4]>>, bytes: Bytes) -> Array {
+        Array { dtype, shape: shape.into(), bytes }
     }
 
     /// The type of the elements.

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use super::{Array, Bytes, ColumnSpec, Element, Pool, Slot, Spec};
 use crate::error::{Error, Result};
 
@@ -80,7 +82,7 @@ impl Batch {
 
     fn from_blocks(spec: &Arc<Spec>, rows: usize, blocks: Vec<Bytes>) -> Batch {
         let array = |(column, block): (&ColumnSpec, Bytes)| {
-            let mut shape = Vec::with_capacity(column.shape.len() + 1);
+            let mut shape = SmallVec::with_capacity(column.shape.len() + 1);
             shape.push(rows);
             shape.extend_from_slice(&column.shape);
             Array::new(column.dtype, shape, block.cut(0..rows * column.row_bytes()))

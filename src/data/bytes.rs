@@ -11,14 +11,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::error::Result;
 use crate::sys::Buffer;
 
-/// Idle buffers kept for reuse; more than are commonly in flight at once would only hold memory.
+/// Idle buffers kept for reuse: as many as are commonly in flight at once, and of small ones 1 MiB.
 const KEPT: usize = 64;
+const KEPT_BYTES: usize = 1 << 20;
 
 /// Buffers of one size.
 #[derive(Clone)]
 pub(crate) struct Pool {
     bytes: usize,
-    idle: Arc<Mutex<Vec<Buffer>>>,
+    idle: Arc<Mutex<Vec<Arc<Lease>>>>,
 }
 
 impl Pool {
@@ -30,35 +31,49 @@ impl Pool {
     /// An idle buffer, its old content still in it, or a new one filled with zeros.
     pub(crate) fn take(&self) -> Result<Bytes> {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let buffer = match idle {
-            Some(buffer) => buffer,
-            None => Buffer::zeroed(self.bytes)?,
+        let mut lease = match idle {
+            Some(lease) => lease,
+            None => Arc::new(Lease { buffer: Buffer::zeroed(self.bytes)?, home: None }),
         };
-        Ok(Bytes::owned(Lease { buffer, home: Some(self.clone()) }))
+        // Nobody else holds an idle lease.
+        if let Some(lease) = Arc::get_mut(&mut lease) {
+            lease.home = Some(self.clone());
+        }
+        Ok(Bytes::of(lease))
+    }
+
+    fn put_back(&self, lease: Arc<Lease>) {
+        let most = KEPT.max(KEPT_BYTES / self.bytes.max(1));
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        if idle.len() < most {
+            idle.push(lease);
+        }
     }
 }
 
 struct Lease {
     buffer: Buffer,
+    /// The pool to go back to; none while idle, or the pool would hold itself.
     home: Option<Pool>,
-}
-
-impl Drop for Lease {
-    fn drop(&mut self) {
-        if let Some(pool) = self.home.take() {
-            let mut idle = pool.idle.lock().unwrap_or_else(PoisonError::into_inner);
-            if idle.len() < KEPT {
-                idle.push(std::mem::take(&mut self.buffer));
-            }
-        }
-    }
 }
 
 /// A range of a shared buffer: cheap to clone, cheap to cut.
 #[derive(Clone)]
 pub(crate) struct Bytes {
-    lease: Arc<Lease>,
+    /// None only while being dropped.
+    lease: Option<Arc<Lease>>,
     range: Range<usize>,
+}
+
+impl Drop for Bytes {
+    /// The last holder gives the buffer back. Two that let go in the same moment may both be too early to be the last; the
+    /// buffer is freed then.
+    fn drop(&mut self) {
+        let Some(mut lease) = self.lease.take() else { return };
+        if let Some(home) = Arc::get_mut(&mut lease).and_then(|lease| lease.home.take()) {
+            home.put_back(lease);
+        }
+    }
 }
 
 impl Bytes {
@@ -75,17 +90,21 @@ impl Bytes {
     }
 
     fn owned(lease: Lease) -> Bytes {
+        Bytes::of(Arc::new(lease))
+    }
+
+    fn of(lease: Arc<Lease>) -> Bytes {
         let range = 0..lease.buffer.as_slice().len();
-        Bytes { lease: Arc::new(lease), range }
+        Bytes { lease: Some(lease), range }
     }
 
     pub(crate) fn as_slice(&self) -> &[u8] {
-        &self.lease.buffer.as_slice()[self.range.clone()]
+        self.lease.as_ref().map_or(&[], |lease| &lease.buffer.as_slice()[self.range.clone()])
     }
 
     /// The bytes for writing, if nobody else holds the buffer.
     pub(crate) fn as_mut_slice(&mut self) -> Option<&mut [u8]> {
-        let lease = Arc::get_mut(&mut self.lease)?;
+        let lease = Arc::get_mut(self.lease.as_mut()?)?;
         Some(&mut lease.buffer.as_mut_slice()[self.range.clone()])
     }
 

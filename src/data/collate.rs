@@ -23,14 +23,13 @@ impl CellRef<'_> {
         let Some(column) = spec.columns.get(at) else {
             return Err(Error::spec("item", format!("{} columns", spec.columns.len()), found()));
         };
-        if self.bytes.len() != column.row_bytes() && column.shape == self.shape && column.dtype == self.dtype
-        {
-            let expected = format!("{} bytes in column {:?}", column.row_bytes(), column.name);
-            return Err(Error::spec("item", expected, self.bytes.len()));
-        }
-        if column.name != self.name || column.dtype != self.dtype || column.shape != self.shape {
+        if column.dtype != self.dtype || column.shape != self.shape || column.name != self.name {
             let expected = format!("{} {}{:?}", column.name, column.dtype, column.shape);
             return Err(Error::spec("item", expected, found()));
+        }
+        if self.bytes.len() != column.row_bytes() {
+            let expected = format!("{} bytes in column {:?}", column.row_bytes(), column.name);
+            return Err(Error::spec("item", expected, self.bytes.len()));
         }
         Ok(())
     }

@@ -11,17 +11,20 @@
 //! 5. Dropping the iterator raises the run's stop flag, closes the channels, which wakes whoever waits, and
 //!    joins the threads, last first. A thread leaves within one call of a user's function.
 //!
-//! Law: threads are invisible. The same items, order and errors come out for every choice of threads.
+//! Law: threads are invisible. The same items, order and errors come out for every choice of threads; but for
+//! the [`swarm`], whose users ask for it by a verb that says so.
 
 mod crew;
 mod iter;
 mod lanes;
 mod link;
+mod swarm;
 
 pub(crate) use crew::Crew;
 pub use iter::Iter;
 pub(crate) use lanes::{in_flight, lanes};
 pub(crate) use link::{MOST_ITEMS, link};
+pub(crate) use swarm::{swarm, swarming};
 
 use std::thread::{Builder, JoinHandle};
 

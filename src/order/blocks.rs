@@ -78,7 +78,7 @@ impl Order for BlocksOrder {
                 if !hand.holds(place) {
                     hand = Hand::of(&deal, place, &mut groups);
                 }
-                *position = epoch * len + deal.row(hand.start + hand.at(place - hand.start));
+                *position = epoch * len + hand.row(&deal, place);
             }
             inner.resolve(at);
         }))
@@ -139,25 +139,29 @@ impl Deal {
         }
     }
 
-    /// The row at the dealt place `at`.
-    fn row(&self, at: u64) -> u64 {
-        let slot = self.slot(at);
+    /// The first row of the block in slot `slot`.
+    fn first(&self, slot: u64) -> u64 {
         let (tail, short) = self.short;
         let block = match slot {
             slot if tail > 0 && slot == short => self.full,
             slot if tail > 0 && slot > short => self.blocks.at(slot - 1),
             slot => self.blocks.at(slot),
         };
-        block * self.rows + (at - self.start(slot))
+        block * self.rows
     }
 }
 
-/// The group being given out: a range of dealt places and their permutation.
+/// Slots of a group whose first rows are kept; those of larger groups are worked out for each row.
+const KEPT_SLOTS: u64 = 4096;
+
+/// The group being given out: a range of dealt places, their permutation, and where its blocks start.
 #[derive(Default)]
 struct Hand {
     start: u64,
     len: u64,
     order: Option<Arc<Permutation>>,
+    slot: u64,
+    firsts: Vec<u64>,
 }
 
 impl Hand {
@@ -166,14 +170,21 @@ impl Hand {
         let start = deal.start(number * deal.group);
         let len = deal.start((number + 1).saturating_mul(deal.group)) - start;
         let make = || Permutation::new(len, RandomStream::new(deal.how.seed, "group", deal.epoch, number));
-        Hand { start, len, order: Some(recent.get((deal.epoch, number), make)) }
+        let order = Some(recent.get((deal.epoch, number), make));
+        let slot = number * deal.group;
+        let slots = slot..slot.saturating_add(deal.group.min(KEPT_SLOTS)).min(deal.slot(start + len - 1) + 1);
+        Hand { start, len, order, slot, firsts: slots.map(|slot| deal.first(slot)).collect() }
     }
 
     fn holds(&self, place: u64) -> bool {
         place.wrapping_sub(self.start) < self.len
     }
 
-    fn at(&self, i: u64) -> u64 {
-        self.order.as_ref().map_or(i, |order| order.at(i))
+    /// The row at place `place`, which it holds.
+    fn row(&self, deal: &Deal, place: u64) -> u64 {
+        let dealt = self.start + self.order.as_ref().map_or(0, |order| order.at(place - self.start));
+        let slot = deal.slot(dealt);
+        let kept = self.firsts.get((slot - self.slot) as usize);
+        kept.copied().unwrap_or_else(|| deal.first(slot)) + (dealt - deal.start(slot))
     }
 }

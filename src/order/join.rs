@@ -142,14 +142,17 @@ impl JoinedSource {
         self.starts[part]..self.starts[part + 1]
     }
 
-    /// One call a run of rows of one part: whole batches in file order.
+    /// One call a run of rows of one part: whole batches in file order. A part is asked to confirm at once, while it is known
+    /// which one it was.
     fn gather_runs(&self, runs: &[(usize, Range<usize>)], rows: &[u64], into: &mut [Slot<'_>]) -> Result<()> {
         let mut local = Vec::new();
         for (part, range) in runs {
             local.clear();
             local.extend(rows[range.clone()].iter().map(|row| row - self.starts[*part]));
             let mut slots: Vec<Slot<'_>> = into.iter_mut().map(|slot| slot.part(range.clone())).collect();
-            self.parts[*part].gather(&local, &mut slots)?;
+            let part = &self.parts[*part];
+            part.gather(&local, &mut slots)?;
+            part.confirm()?;
         }
         Ok(())
     }
@@ -169,6 +172,7 @@ impl JoinedSource {
             }
             let mut together = Batch::zeroed(self.spec(), local.len())?;
             part.gather(&local, &mut together.slots()?)?;
+            part.confirm()?;
             for (slot, array) in into.iter_mut().zip(together.arrays()) {
                 let row = slot.spec().row_bytes();
                 for (i, from) in places().zip(array.bytes().chunks_exact(row.max(1))) {

@@ -154,6 +154,12 @@ impl Source for WindowsSource {
         }
     }
 
+    fn confirm(&self) -> Result<()> {
+        match &self.cut {
+            Cut::Whole(source) | Cut::Rows { source, .. } => source.confirm(),
+        }
+    }
+
     fn describe(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(&self.call)
     }

@@ -19,6 +19,11 @@ pub(crate) trait Cells: Send + Sync {
     /// Copies `rows` to `into`, as elements of the type that `convert` leads to.
     fn gather(&self, rows: &[u64], into: &mut [u8], convert: &Convert) -> Result<()>;
 
+    /// Compares the file with what it was when opened, for all that was gathered before.
+    fn confirm(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// These cells made ready for rows that come in no order.
     fn scattered(&self) -> Option<Arc<dyn Cells>> {
         None
@@ -73,13 +78,6 @@ impl Store {
                 true => Ok(()),
                 false => Err(Error::Row { row: rows.iter().copied().max().unwrap_or(0), rows: grid.rows }),
             },
-        }
-    }
-
-    fn verify(&self) -> Result<()> {
-        match self {
-            Store::Map(map) => map.verify(),
-            Store::Memory(_) => Ok(()),
         }
     }
 }
@@ -146,13 +144,20 @@ impl Block {
         // Elements that do not fit the scratch (very long strings) go through a larger one, whole rows at a time.
         let wide = self.form.row_bytes() > CHUNK && convert.ratio().0 <= CHUNK;
         match (convert.is_identity(), self.form.strides.is_empty()) {
-            (true, true) => self.store.copy(&self.grid, rows, into, (0, self.grid.bytes))?,
-            (true, false) => self.copy_strided(rows, into)?,
-            (false, _) if self.form.row_bytes() == 0 => {}
-            (false, true) if wide => self.convert_pieces(rows, into, convert)?,
-            (false, _) => self.convert_rows(rows, into, convert)?,
+            (true, true) => self.store.copy(&self.grid, rows, into, (0, self.grid.bytes)),
+            (true, false) => self.copy_strided(rows, into),
+            (false, _) if self.form.row_bytes() == 0 => Ok(()),
+            (false, true) if wide => self.convert_pieces(rows, into, convert),
+            (false, _) => self.convert_rows(rows, into, convert),
         }
-        self.store.verify()
+    }
+
+    /// Compares the file with what it was when opened.
+    pub(crate) fn confirm(&self) -> Result<()> {
+        match &self.store {
+            Store::Map(map) => map.verify(),
+            Store::Memory(_) => Ok(()),
+        }
     }
 
     /// Starts reading these rows without waiting for them.
@@ -238,6 +243,10 @@ impl Cells for One {
 
     fn gather(&self, rows: &[u64], into: &mut [u8], convert: &Convert) -> Result<()> {
         self.block.gather(rows, into, convert)
+    }
+
+    fn confirm(&self) -> Result<()> {
+        self.block.confirm()
     }
 
     fn scattered(&self) -> Option<Arc<dyn Cells>> {

@@ -136,7 +136,10 @@ impl Cells for Pile {
             let run = rest.iter().position(|row| !range.contains(row)).unwrap_or(rest.len());
             local.clear();
             local.extend(rest[..run].iter().map(|row| row - range.start));
-            self.block(number)?.gather(&local, &mut into[done..done + run * row_bytes], convert)?;
+            let block = self.block(number)?;
+            block.gather(&local, &mut into[done..done + run * row_bytes], convert)?;
+            // At once, while it is known which file it was.
+            block.confirm()?;
             done += run * row_bytes;
             rest = &rest[run..];
         }

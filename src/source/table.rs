@@ -110,6 +110,10 @@ impl Source for Table {
         Ok(())
     }
 
+    fn confirm(&self) -> Result<()> {
+        self.fields.iter().try_for_each(|field| field.cells.confirm())
+    }
+
     fn describe(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(&self.expression)
     }

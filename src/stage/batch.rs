@@ -4,6 +4,7 @@
 //! several workers, whole batches are gathered on lanes; a very large batch is split among them instead, so that
 //! fewer bytes are in flight.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::ahead::{Ahead, Cold};
@@ -21,6 +22,11 @@ const LINK: usize = 2;
 
 /// From this many bytes on, a batch is split among the workers instead of giving each its own.
 const SPLIT_BYTES: u64 = 8 << 20;
+
+/// Small batches are gathered in bursts of at most this many, and of at most so many bytes together: asking a source to
+/// confirm them costs as much as copying a few KiB.
+const BURST: u64 = 16;
+const BURST_BYTES: u64 = 64 << 10;
 
 /// What becomes of rows that do not fill the last batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -136,6 +142,11 @@ impl BatchStage {
         (self.dataset.spec().row_bytes() as u64).saturating_add(mask).saturating_mul(self.room() as u64)
     }
 
+    /// Batches that are gathered before the first of them is handed on, where there is one lane.
+    fn burst(&self) -> u64 {
+        (BURST_BYTES / self.bytes().max(1)).clamp(1, BURST)
+    }
+
     /// How many batches are gathered at once, and how many parts each is split into.
     fn workers(&self, run: &Run) -> (usize, usize) {
         match run.settings.threads {
@@ -166,13 +177,16 @@ impl Stage for BatchStage {
             .length(length)
             .columns(Some(spec))
             .sized(Some(bytes))
-            .holds(if lanes > 1 { exec::in_flight(lanes) as u64 } else { 1 });
+            .holds(if lanes > 1 { exec::in_flight(lanes) as u64 } else { self.burst() });
         if lanes > 1 || parts > 1 {
             outline = outline.threads(lanes.max(parts), 0);
         }
         outline = outline.mixing(self.dataset.inner().seam(), self.rows as u64);
         if self.last == Last::Drop {
             outline = outline.dropping(self.dataset.len(), self.rows as u64);
+        }
+        if self.dataset.inner().varies() {
+            outline = outline.varying("the order of the rows");
         }
         let notes = self.dataset.inner().notes(self.dataset.spec().row_bytes());
         Ok(notes.into_iter().chain(self.dataset.source().notes()).fold(outline, Outline::warn))
@@ -200,9 +214,13 @@ impl Stage for BatchStage {
             _ => Box::new(jobs),
         };
         if lanes == 1 {
-            return Ok(Box::new(BatchPull { jobs, gather, position: 0 }));
+            let (ready, most) = (VecDeque::new(), self.burst() as usize);
+            return Ok(Box::new(BatchPull { jobs, gather, position: 0, ready, burst: 1, most }));
         }
-        let work = move |rows: Vec<u64>, position| gather.batch(&rows, position);
+        let work = move |rows: Vec<u64>, position| {
+            let batch = gather.batch(&rows, position)?;
+            gather.source.confirm().map(|()| batch)
+        };
         Ok(exec::lanes(self.last.verb(), lanes, jobs, stop, work))
     }
 
@@ -308,6 +326,7 @@ impl Gather {
         })
     }
 
+    /// One batch, to be confirmed by the source.
     fn batch(&self, rows: &[u64], position: u64) -> Result<Batch> {
         let mut batch = Batch::from_pools(&self.spec, self.filled_to.unwrap_or(rows.len()), &self.pools)?;
         let columns = self.source.spec().columns.len();
@@ -347,21 +366,57 @@ struct BatchPull {
     jobs: Running<Vec<u64>>,
     gather: Gather,
     position: u64,
+    /// Gathered and confirmed.
+    ready: VecDeque<Result<Batch>>,
+    /// Batches of the next burst: one at first, so that the first batch comes at once, and more each time.
+    burst: usize,
+    most: usize,
+}
+
+impl BatchPull {
+    fn fill(&mut self) -> Result<()> {
+        while self.ready.len() < self.burst {
+            let Some(rows) = self.jobs.pull().transpose() else { break };
+            let batch = rows.and_then(|rows| self.gather.batch(&rows, self.position));
+            self.position += 1;
+            let ends = batch.as_ref().is_err_and(Error::is_fatal);
+            self.ready.push_back(batch);
+            if ends {
+                break;
+            }
+        }
+        if self.ready.is_empty() {
+            return Ok(());
+        }
+        self.burst = (self.burst * 2).min(self.most);
+        self.gather.source.confirm().inspect_err(|_| self.ready.clear())
+    }
 }
 
 impl Pull for BatchPull {
     type Item = Batch;
 
     fn pull(&mut self) -> Result<Option<Batch>> {
-        let Some(rows) = self.jobs.pull()? else { return Ok(None) };
-        let position = self.position;
-        self.position += 1;
-        self.gather.batch(&rows, position).map(Some)
+        if self.ready.is_empty() {
+            self.fill()?;
+        }
+        self.ready.pop_front().transpose()
     }
 
     fn skip(&mut self, n: u64) -> Result<u64> {
-        let passed = self.jobs.skip(n)?;
-        self.position += passed;
-        Ok(passed)
+        let mut passed = 0;
+        while passed < n
+            && let Some(batch) = self.ready.pop_front()
+        {
+            if let Err(error) = batch
+                && error.is_fatal()
+            {
+                return Err(error);
+            }
+            passed += 1;
+        }
+        let jumped = self.jobs.skip(n - passed)?;
+        self.position += jumped;
+        Ok(passed + jumped)
     }
 }

@@ -146,7 +146,7 @@ impl<T: Clone + Send + Sync + 'static> Stage for CacheStage<T> {
             return Err(limit.refused(bytes));
         }
         let unbounded = upstream.length == Length::Unknown && self.limit.is_none();
-        let outline = upstream.step(call).holds(holds);
+        let outline = upstream.step(call).holds(holds).kept("cache");
         Ok(match unbounded {
             true => outline.warn("cache() holds an epoch of unknown length, which is not in these numbers"),
             false => outline,

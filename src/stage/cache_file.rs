@@ -89,7 +89,7 @@ impl Stage for CacheFileStage {
                 "one that does not; add .take(n)",
             ));
         }
-        Ok(upstream.step(format!("cache_file({:?})", self.dir)))
+        Ok(upstream.step(format!("cache_file({:?})", self.dir)).kept("cache_file"))
     }
 
     fn open(&self, run: &Run) -> Result<Running<Batch>> {
@@ -245,6 +245,7 @@ impl Pull for ReadPull {
         self.rows.extend(self.row..self.row + rows);
         let mut batch = Batch::from_pools(self.saved.source.spec(), count, &self.pools)?;
         self.saved.source.gather(&self.rows, &mut batch.slots()?)?;
+        self.saved.source.confirm()?;
         self.pass(1, rows);
         Ok(Some(batch))
     }

@@ -18,6 +18,17 @@ pub(super) struct Place {
     position: u64,
 }
 
+/// What comes out of a map.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Yields {
+    /// The items that went in.
+    Same,
+    /// Others.
+    Others,
+    /// Others in every epoch, since random numbers were drawn.
+    Varying,
+}
+
 type Work<T, U> = dyn Fn(T, Place) -> Result<U> + Send + Sync;
 
 impl<T: Send + 'static> Stream<T> {
@@ -34,7 +45,7 @@ impl<T: Send + 'static> Stream<T> {
     /// # Ok::<(), gristmill::Error>(())
     /// ```
     pub fn map<U: Send + 'static>(self, f: impl Fn(T) -> U + Send + Sync + 'static) -> Stream<U> {
-        self.mapped("map", "map(..)".into(), false, move |item, _| Ok(f(item)))
+        self.mapped_to("map", "map(..)".into(), Yields::Others, move |item, _| Ok(f(item)))
     }
 
     /// Each item passed through `f`, which may fail: the error takes the item's place, and iteration goes on after it.
@@ -55,7 +66,7 @@ impl<T: Send + 'static> Stream<T> {
         U: Send + 'static,
         E: Into<BoxError>,
     {
-        self.mapped("try_map", "try_map(..)".into(), false, move |item, place| {
+        self.mapped_to("try_map", "try_map(..)".into(), Yields::Others, move |item, place| {
             f(item).map_err(|e| failed("try_map", place, e))
         })
     }
@@ -79,9 +90,12 @@ impl<T: Send + 'static> Stream<T> {
         seed: u64,
         f: impl Fn(T, &mut RandomStream) -> U + Send + Sync + 'static,
     ) -> Stream<U> {
-        self.mapped("map_seeded", format!("map_seeded({seed}, ..)"), false, move |item, place| {
-            Ok(f(item, &mut random(seed, place)))
-        })
+        self.mapped_to(
+            "map_seeded",
+            format!("map_seeded({seed}, ..)"),
+            Yields::Varying,
+            move |item, place| Ok(f(item, &mut random(seed, place))),
+        )
     }
 
     /// As [`map`](Stream::map), on `workers` threads at once; 0 takes the stream's [`workers`](Stream::workers).
@@ -102,7 +116,7 @@ impl<T: Send + 'static> Stream<T> {
         workers: usize,
         f: impl Fn(T) -> U + Send + Sync + 'static,
     ) -> Stream<U> {
-        self.par_mapped("par_map", workers, move |item, _| Ok(f(item)))
+        self.par_mapped("par_map", workers, Yields::Others, move |item, _| Ok(f(item)))
     }
 
     /// As [`try_map`](Stream::try_map), on `workers` threads at once; 0 takes the stream's [`workers`](Stream::workers).
@@ -128,7 +142,7 @@ impl<T: Send + 'static> Stream<T> {
         E: Into<BoxError>,
     {
         let f = move |item, place| f(item).map_err(|e| failed("par_try_map", place, e));
-        self.par_mapped("par_try_map", workers, f)
+        self.par_mapped("par_try_map", workers, Yields::Others, f)
     }
 
     /// As [`map_seeded`](Stream::map_seeded), on `workers` threads at once; 0 takes the stream's
@@ -153,25 +167,37 @@ impl<T: Send + 'static> Stream<T> {
         seed: u64,
         f: impl Fn(T, &mut RandomStream) -> U + Send + Sync + 'static,
     ) -> Stream<U> {
-        self.par_mapped("par_map_seeded", workers, move |item, place| Ok(f(item, &mut random(seed, place))))
+        self.par_mapped("par_map_seeded", workers, Yields::Varying, move |item, place| {
+            Ok(f(item, &mut random(seed, place)))
+        })
     }
 
     /// A map that runs with its consumer; verbs that only look at or check items are made of it, and what is known of
-    /// their items stays known (`same`).
+    /// their items stays known.
     pub(super) fn mapped<U: Send + 'static>(
         self,
         label: &'static str,
         call: String,
-        same: bool,
         work: impl Fn(T, Place) -> Result<U> + Send + Sync + 'static,
     ) -> Stream<U> {
-        self.then(|upstream| MapStage { upstream, label, call, same, workers: None, work: Arc::new(work) })
+        self.mapped_to(label, call, Yields::Same, work)
+    }
+
+    fn mapped_to<U: Send + 'static>(
+        self,
+        label: &'static str,
+        call: String,
+        yields: Yields,
+        work: impl Fn(T, Place) -> Result<U> + Send + Sync + 'static,
+    ) -> Stream<U> {
+        self.then(|upstream| MapStage { upstream, label, call, yields, workers: None, work: Arc::new(work) })
     }
 
     fn par_mapped<U: Send + 'static>(
         self,
         label: &'static str,
         workers: usize,
+        yields: Yields,
         work: impl Fn(T, Place) -> Result<U> + Send + Sync + 'static,
     ) -> Stream<U> {
         let call = format!("{label}({workers}, ..)");
@@ -179,7 +205,7 @@ impl<T: Send + 'static> Stream<T> {
             upstream,
             label,
             call,
-            same: false,
+            yields,
             workers: Some(workers),
             work: Arc::new(work),
         })
@@ -198,7 +224,7 @@ struct MapStage<T, U> {
     upstream: Upstream<T>,
     label: &'static str,
     call: String,
-    same: bool,
+    yields: Yields,
     workers: Option<usize>,
     work: Arc<Work<T, U>>,
 }
@@ -219,8 +245,11 @@ impl<T: Send + 'static, U: Send + 'static> Stage for MapStage<T, U> {
 
     fn outline(&self, run: &Run) -> Result<Outline> {
         let mut outline = self.upstream.outline(run)?.step(self.call.clone());
-        if !self.same {
+        if self.yields != Yields::Same {
             outline = outline.columns(None).sized(None);
+        }
+        if self.yields == Yields::Varying {
+            outline = outline.varying(self.label);
         }
         Ok(match self.lanes(run) {
             Some(workers) => outline.threads(workers, 0).holds(exec::in_flight(workers) as u64),

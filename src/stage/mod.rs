@@ -17,6 +17,7 @@ mod flat_map;
 mod group_by_window;
 mod inspect;
 mod interleave;
+mod interleave_unordered;
 mod map;
 mod mix;
 mod on_error;

@@ -83,7 +83,7 @@ where
     fn outline(&self, run: &Run) -> Result<Outline> {
         self.chances()?;
         let call = format!("resample({}, {:?}, ..)", self.seed, self.shares);
-        Ok(self.upstream.outline(run)?.step(call).length(Length::Unknown))
+        Ok(self.upstream.outline(run)?.step(call).length(Length::Unknown).varying("resample"))
     }
 
     fn open(&self, run: &Run) -> Result<Running<T>> {

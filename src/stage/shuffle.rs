@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::plumbing::{Outline, Pull, Run, Running, Stage, Upstream};
 use crate::rng::RandomStream;
 use crate::stream::Stream;
+use crate::sys::fetch;
 
 impl<T: Send + 'static> Stream<T> {
     /// Items in an order shuffled through a buffer of `items` of them: each epoch in its own order, fixed by the seed and
@@ -50,7 +51,10 @@ impl<T: Send + 'static> Stage for ShuffleStage<T> {
         }
         let upstream = self.upstream.outline(run)?;
         let holds = upstream.length.exact().unwrap_or(u64::MAX).min(self.items as u64);
-        let outline = upstream.step(format!("shuffle_buffer({}, {})", self.items, self.seed)).holds(holds);
+        let outline = upstream
+            .step(format!("shuffle_buffer({}, {})", self.items, self.seed))
+            .holds(holds)
+            .varying("shuffle_buffer");
         Ok(match TypeId::of::<T>() == TypeId::of::<Batch>() {
             true => outline.warn(
                 "shuffle_buffer above batch moves whole batches: the rows in each stay together; shuffle the rows first, \
@@ -61,12 +65,14 @@ impl<T: Send + 'static> Stage for ShuffleStage<T> {
     }
 
     fn open(&self, run: &Run) -> Result<Running<T>> {
+        let mut random = RandomStream::new(self.seed, "shuffle_buffer", run.epoch, 0);
         Ok(Box::new(ShufflePull {
             upstream: Some(self.upstream.open(run)?),
             items: self.items,
             buffer: Vec::new(),
             broken: None,
-            random: RandomStream::new(self.seed, "shuffle_buffer", run.epoch, 0),
+            bits: random.next_u64(),
+            random,
         }))
     }
 
@@ -81,6 +87,8 @@ struct ShufflePull<T> {
     buffer: Vec<T>,
     broken: Option<Error>,
     random: RandomStream,
+    /// The next pick's random bits.
+    bits: u64,
 }
 
 impl<T> ShufflePull<T> {
@@ -111,7 +119,14 @@ impl<T: Send> Pull for ShufflePull<T> {
         if self.buffer.is_empty() {
             return self.broken.take().map_or(Ok(None), Err);
         }
-        let pick = self.random.below(self.buffer.len() as u64) as usize;
-        Ok(Some(self.buffer.swap_remove(pick)))
+        let pick = self.random.below_from(self.bits, self.buffer.len() as u64) as usize;
+        let item = self.buffer.swap_remove(pick);
+        // The buffer is larger than the caches: waiting for the next pick's lines would be half the cost of an item.
+        self.bits = self.random.next_u64();
+        let next = (u128::from(self.bits) * self.buffer.len() as u128) >> 64;
+        if let Some(item) = self.buffer.get(next as usize) {
+            fetch(item);
+        }
+        Ok(Some(item))
     }
 }

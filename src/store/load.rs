@@ -113,6 +113,10 @@ impl Source for Loaded {
         }
     }
 
+    fn confirm(&self) -> Result<()> {
+        self.columns.as_ref().map_or(Ok(()), |columns| columns.confirm())
+    }
+
     fn describe(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "load({:?})", self.dir)
     }

@@ -60,7 +60,16 @@ pub(super) unsafe fn copy_rows(
     if !inside || !grid.fits(len) || end.is_none_or(|end| end > into.len()) {
         return false;
     }
-    let run = Checked { block, grid, rows, into: into.as_mut_ptr(), at, step };
+    let into = into.as_mut_ptr();
+    if grid.stride == grid.bytes && step == grid.bytes && rows.windows(2).all(|pair| pair[0] + 1 == pair[1]) {
+        let piece = Grid { bytes: rows.len() * grid.bytes, ..*grid };
+        let run = Checked { block, grid: &piece, rows: &rows[..1], into, at, step };
+        // SAFETY: rows that follow one another without a gap, each of them and each place inside as below, are one row of
+        // their bytes together.
+        unsafe { run.run::<0>() };
+        return true;
+    }
+    let run = Checked { block, grid, rows, into, at, step };
     // SAFETY: every row is below `grid.rows`, the grid fits `len`, and the last place fits `into`: the three facts
     // that `Checked::run` asks for, with readable memory promised by the caller and writable memory by the slice.
     unsafe {
@@ -110,17 +119,28 @@ impl Checked<'_> {
         }
     }
 
-    /// Asks for the cache lines of a row that will be copied soon; the hardware goes on after the first few.
+    /// Asks for a row that will be copied soon.
     #[inline(always)]
     fn fetch(&self, row: u64, bytes: usize) {
-        #[cfg(target_arch = "x86_64")]
-        for line in (0..bytes.min(1024)).step_by(64) {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            let from = self.block.wrapping_add(self.grid.base + row as usize * self.grid.stride + line);
-            // SAFETY: a prefetch does not read; any address is allowed.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(from.cast()) };
-        }
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = (row, bytes);
+        fetch_lines(self.block.wrapping_add(self.grid.base + row as usize * self.grid.stride), bytes);
     }
+}
+
+/// Asks for the memory of a value that will be used soon.
+#[inline(always)]
+pub(crate) fn fetch<T>(value: &T) {
+    fetch_lines(std::ptr::from_ref(value).cast(), size_of::<T>());
+}
+
+/// Asks for the first cache lines of `bytes` bytes; the hardware goes on after those.
+#[inline(always)]
+fn fetch_lines(from: *const u8, bytes: usize) {
+    #[cfg(target_arch = "x86_64")]
+    for line in (0..bytes.min(1024)).step_by(64) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a prefetch does not read; any address is allowed.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(from.wrapping_add(line).cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (from, bytes);
 }

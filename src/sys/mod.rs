@@ -16,6 +16,6 @@ mod lock;
 mod map;
 
 pub(crate) use buffer::Buffer;
-pub(crate) use copy::{Grid, copy_from_slice};
+pub(crate) use copy::{Grid, copy_from_slice, fetch};
 pub(crate) use lock::{Claim, claim};
 pub(crate) use map::{Map, Stamp, major_faults, open_files_limit};

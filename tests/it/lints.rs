@@ -92,3 +92,24 @@ fn a_remainder_that_is_a_large_share() {
     assert!(warnings(numbers(100).batch_exact(64)).is_empty(), "how many there are is not known");
     assert!(warnings(rows(100).batch(64)).is_empty() && warnings(rows(100).batch_masked(64)).is_empty());
 }
+
+#[test]
+fn a_cache_of_what_should_vary() {
+    let shuffled = rows(10).shuffle(Shuffle::full(1));
+    assert!(warning(shuffled.batch(5).cache()).contains("cache keeps epoch 0, so the order of the rows"));
+    assert!(warning(known(10).map_seeded(1, |n, _| n).map(|n| n).cache()).contains("so map_seeded above it"));
+    assert!(warning(known(10).par_map_seeded(2, 1, |n, _| n).cache_bytes(1000)).contains("par_map_seeded"));
+    assert!(warning(known(10).zip(known(10).shuffle_buffer(5, 1)).cache()).contains("shuffle_buffer"));
+    assert!(
+        warning(known(10).resample(1, [(1.0, 1.0)], |_| 0).batch(2).cache_file("x")).contains("resample")
+    );
+    assert!(warnings(rows(10).shuffle(Shuffle::full(1).fixed()).batch(5).cache()).is_empty());
+    assert!(warnings(known(10).cache().map_seeded(1, |n, _| n)).is_empty());
+    assert!(warnings(known(10).cache().shuffle_buffer(5, 1).batch(2).cache_bytes(1000)).len() == 1);
+}
+
+#[test]
+fn an_order_that_depends_on_timing() {
+    assert!(warning(known(10).par_interleave_unordered(2, known)).contains("par_interleave keeps one"));
+    assert!(warnings(known(10).par_interleave(2, 1, known)).is_empty());
+}

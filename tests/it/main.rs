@@ -28,6 +28,7 @@ mod group_by_window;
 mod hostile;
 mod inspect;
 mod interleave;
+mod interleave_unordered;
 mod lanes;
 mod laws;
 mod lints;

@@ -134,3 +134,47 @@ fn c67_cardinality_of_flat_map_and_of_its_kin() {
     ];
     assert_eq!(lengths(streams), [Length::Unknown; 5]);
 }
+
+#[test]
+fn c40_an_unordered_interleave_gives_the_same_items_in_the_order_they_are_ready() {
+    watchdog(|| {
+        let of = |n: u64| Dataset::from_generator(move |_| (0..5).map(move |i| 5 * n + i));
+        let stream = numbers(9).par_interleave_unordered(3, of);
+        for threads in THREADS {
+            let seen = sorted(values(&stream.clone().threads(threads)));
+            assert_eq!(seen, (0..45).collect::<Vec<_>>(), "{threads:?}");
+        }
+        // The first stream waits until all others have been read: only in another order can this end.
+        let (done, others) = mpsc::channel::<()>();
+        let others = Arc::new(Mutex::new(others));
+        let delayed = numbers(3).par_interleave_unordered(2, move |n| {
+            let others = others.clone();
+            Dataset::from_generator(move |_| {
+                if n == 0 {
+                    let _ = others.lock().unwrap().recv();
+                }
+                [n]
+            })
+        });
+        let mut iter = delayed.iter().unwrap();
+        assert_eq!(sorted(iter.by_ref().take(2).map(|n| n.unwrap()).collect()), [1, 2]);
+        drop(done);
+        assert_eq!(iter.next().unwrap().unwrap(), 0);
+        assert!(iter.next().is_none());
+    });
+}
+
+#[test]
+fn c79_settings_are_the_last_ones_said_and_belong_to_one_stream() {
+    let plain = numbers(9).par_map(0, |n| n);
+    let threads = |stream: &Stream<u64>| stream.plan().unwrap().threads();
+    let default = threads(&plain);
+    let set = plain.clone().workers(5).workers(2).threads(Threads::None).threads(Threads::Auto);
+    assert_eq!(threads(&set), 1 + 2);
+    // Neither the stream it was made from nor one built anew has changed.
+    assert_eq!((threads(&plain), threads(&numbers(9).par_map(0, |n| n))), (default, default));
+    // Both sides of a join run under the left one's settings.
+    let joined = set.clone().concat(plain.clone().workers(7));
+    assert_eq!(threads(&joined), 2 * (1 + 2));
+    assert_eq!(values(&joined), values(&plain.clone().concat(plain)));
+}

@@ -1,4 +1,4 @@
-//! Lengths, positions and places.
+//! Lengths and places.
 
 use super::*;
 
@@ -85,51 +85,6 @@ fn c68_cardinality_is_kept_by_map_prefetch_and_shuffle() {
         assert_eq!(kept, [length; 6]);
     }
     assert_eq!(range(5).shuffle(Shuffle::full(1)).len(), 5);
-}
-
-#[test]
-fn c71_a_saved_position_continues_with_the_next_batch() {
-    let squares = Dataset::from_generator(|_| (1..7).map(|n: u64| n * n)).batch(2);
-    let mut iter = squares.iter().unwrap();
-    let mut next = || iter.next().unwrap().unwrap().column::<u64>("0").unwrap().to_vec();
-    assert_eq!(next(), [1, 4]);
-    next();
-    let saved = Position { epoch: 0, item: 1 };
-    let rest: Vec<_> =
-        squares.seek(saved).unwrap().map(|b| b.unwrap().column::<u64>("0").unwrap().to_vec()).collect();
-    assert_eq!(rest, [[9, 16], [25, 36]]);
-}
-
-#[test]
-fn c72_iterators_have_positions_of_their_own() {
-    let stream = numbers(9);
-    let mut iters = [0, 2, 9].map(|taken| {
-        let mut iter = stream.iter().unwrap();
-        iter.by_ref().take(taken).for_each(drop);
-        iter
-    });
-    let saved = iters.each_ref().map(|iter| iter.position());
-    assert_eq!(saved.map(|position| position.item), [0, 2, 9]);
-    for (iter, position) in iters.iter_mut().zip(saved) {
-        assert_eq!(drain(&mut stream.seek(position).unwrap()), drain(iter), "{position:?}");
-    }
-}
-
-#[test]
-fn c75_what_follows_a_saved_position_follows_it_again() {
-    let once = range(8).shuffle(Shuffle::full(6));
-    for stream in [once.batch(1), once.repeat(3).batch(1), once.batch(1).repeat(3), once.repeat(3).batch(5)] {
-        for k in 0..2 {
-            let mut iter = stream.epoch(k).unwrap();
-            loop {
-                let saved = iter.position();
-                let (first, again) = (iter.next(), stream.seek(saved).unwrap().next());
-                assert_eq!(first.is_none(), again.is_none(), "{stream:?} at {saved:?}");
-                let (Some(first), Some(again)) = (first, again) else { break };
-                assert_eq!(first.unwrap(), again.unwrap(), "{stream:?} at {saved:?}");
-            }
-        }
-    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 
-use gristmill::{Batch, Dataset, Length, Position, Result, Shuffle, Stream};
+use gristmill::{Batch, Dataset, Length, Position, RandomStream, Result, Shuffle, Stream, Threads};
 
 use crate::common::*;
 
@@ -15,6 +15,7 @@ mod groups;
 mod items;
 mod lengths;
 mod mixes;
+mod positions;
 mod shuffles;
 
 fn range(rows: u64) -> Dataset {

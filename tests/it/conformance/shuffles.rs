@@ -90,3 +90,13 @@ fn c52_a_shuffle_over_a_shard_has_its_rows_alone() {
         }
     }
 }
+
+#[test]
+fn c55_a_source_of_random_numbers_is_the_same_in_every_epoch_unless_it_asks_for_the_epoch() {
+    let random = |epoch| (0..9).map(move |place| RandomStream::new(7, "numbers", epoch, place).next_u64());
+    let (fixed, drawn_anew) = (Dataset::from_generator(move |_| random(0)), Dataset::from_generator(random));
+    assert_eq!(epoch(&fixed, 0), epoch(&fixed, 1));
+    assert_eq!(epoch(&drawn_anew, 0), epoch(&fixed, 0));
+    assert_ne!(epoch(&drawn_anew, 1), epoch(&drawn_anew, 0));
+    assert_eq!(epoch(&drawn_anew, 1), epoch(&drawn_anew, 1));
+}
