@@ -2,14 +2,17 @@
 //!
 //! The order is known in advance, so the rows of coming batches can be asked for while earlier ones are copied. That costs a
 //! system call for each row or block, which would slow a file that is in memory already; so it is done only while gathering has
-//! lately had to wait for the disk. Nothing but speed depends on it.
+//! lately had to wait for the disk, and on a thread of its own, since a request takes longer than copying the rows does. Nothing
+//! but speed depends on it.
 
 use std::collections::{HashSet, VecDeque};
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::error::{Error, Result};
-use crate::plumbing::{Pull, Running, Source};
+use crate::exec::Aside;
+use crate::plumbing::{Pull, Run, Running, Source, Threads};
 use crate::sys::major_faults;
 
 /// Most bytes of rows that are asked for before they are gathered: the default group of a block shuffle, so that the next
@@ -24,6 +27,9 @@ const PAGE: u64 = 4096;
 
 /// Batches for which reading ahead goes on after one had to wait. Then one batch finds out whether it is still needed.
 const COLD_BATCHES: u32 = 1024;
+
+/// Requests that may wait for their turn.
+const REQUESTS: usize = 4096;
 
 /// Blocks that are remembered as asked for: those of several groups.
 const REMEMBERED: usize = 4096;
@@ -58,7 +64,7 @@ impl Cold {
 /// Passes row numbers on, and asks the source for those of coming batches.
 pub(crate) struct Ahead {
     jobs: Running<Vec<u64>>,
-    source: Arc<dyn Source>,
+    requests: Aside<Range<u64>>,
     /// Neighbouring rows that are wanted about the same time.
     near: u64,
     most: u64,
@@ -71,17 +77,25 @@ pub(crate) struct Ahead {
 }
 
 impl Ahead {
-    pub(crate) fn new(jobs: Running<Vec<u64>>, source: Arc<dyn Source>, near: u64, cold: Cold) -> Ahead {
+    pub(crate) fn new(
+        jobs: Running<Vec<u64>>,
+        source: Arc<dyn Source>,
+        near: u64,
+        cold: Cold,
+        run: &Run,
+    ) -> Ahead {
         let row_bytes = source.spec().row_bytes() as u64;
         let read = if near > 1 { row_bytes } else { row_bytes.max(PAGE) };
         let most = (AHEAD_BYTES / read.max(1)).clamp(1, AHEAD_ROWS);
         let (queue, asked, ages) = Default::default();
-        Ahead { jobs, source, near, most, cold, queue, queued: 0, broken: None, asked, ages }
+        let depth = if run.settings.threads == Threads::None { 0 } else { REQUESTS };
+        let requests = Aside::new("ahead", depth, &run.stop, move |rows| source.ahead(rows));
+        Ahead { jobs, requests, near, most, cold, queue, queued: 0, broken: None, asked, ages }
     }
 
     fn ask(&mut self, rows: &[u64]) {
         if self.near <= 1 {
-            return rows.iter().for_each(|row| self.source.ahead(*row..row + 1));
+            return rows.iter().for_each(|row| self.requests.tell(*row..row + 1));
         }
         for row in rows {
             let block = row / self.near;
@@ -94,7 +108,7 @@ impl Ahead {
                 self.asked.remove(&oldest);
             }
             self.ages.push_back(block);
-            self.source.ahead(block * self.near..(block + 1).saturating_mul(self.near));
+            self.requests.tell(block * self.near..(block + 1).saturating_mul(self.near));
         }
     }
 }
@@ -152,11 +166,11 @@ impl Pull for Ahead {
 #[cfg(test)]
 mod tests {
     use std::fmt;
-    use std::ops::Range;
     use std::sync::Mutex;
 
     use super::*;
     use crate::data::{ColumnSpec, DType, Slot, Spec};
+    use crate::plumbing::Settings;
 
     /// A source of 1 KiB rows that writes down what it is asked to read ahead.
     struct Asked(Arc<Spec>, Mutex<Vec<Range<u64>>>);
@@ -201,7 +215,8 @@ mod tests {
     fn ahead(near: u64, lists: u64, cold: &Cold) -> (Ahead, Arc<Asked>) {
         let spec = Spec { columns: vec![ColumnSpec::new("x", DType::U8, &[1024])] };
         let asked = Arc::new(Asked(Arc::new(spec), Mutex::default()));
-        (Ahead::new(Box::new(Lists(0, lists)), asked.clone(), near, cold.clone()), asked)
+        let run = Run::new(0, Settings { threads: Threads::None, ..Settings::default() });
+        (Ahead::new(Box::new(Lists(0, lists)), asked.clone(), near, cold.clone(), &run), asked)
     }
 
     fn drain(pull: &mut impl Pull<Item = Vec<u64>>) -> Vec<Result<Vec<u64>, String>> {

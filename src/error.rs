@@ -120,6 +120,19 @@ pub enum Error {
         /// What it was given.
         found: String,
     },
+    /// A state belongs to another stream.
+    #[error(
+        "cannot resume: the state's {field} are {expected}, this stream's are {found}; resume the stream the state is of, or start \
+             anew by epoch(k)"
+    )]
+    Resume {
+        /// What differs: form, orders, sources or stages.
+        field: &'static str,
+        /// What the state says.
+        expected: String,
+        /// What the stream says.
+        found: String,
+    },
     /// Memory that cannot be had, or that the budget does not allow.
     #[error("{what} needs {bytes} bytes, but {limit}; {help}")]
     Memory {

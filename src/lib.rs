@@ -44,7 +44,8 @@
 //! # What is promised about files
 //!
 //! Files are opened read-only and mapped. No reference into a map is ever made; rows are copied out. A file that another process
-//! writes to while it is open is noticed after each batch ([`Error::Changed`]); one that is replaced goes on being read as it was.
+//! writes to while it is open is noticed before a batch, or a burst of small ones, is handed on ([`Error::Changed`]); one that is replaced
+//! goes on being read as it was.
 //! A file that another process *cuts short* can still end the process with `SIGBUS`: write new data to another file and rename it.
 
 mod ahead;
@@ -58,6 +59,7 @@ pub mod plumbing;
 mod rng;
 mod source;
 mod stage;
+mod state;
 mod store;
 mod stream;
 mod sys;
@@ -75,8 +77,9 @@ pub use plumbing::Threads;
 pub use rng::RandomStream;
 pub use source::{Column, IntoColumn, IntoColumns, Npy, Raw};
 pub use stage::{Buckets, Choices, Failure, Failures, OnError, Sizes};
+pub use state::{Position, State};
 pub use store::{Progress, Save};
-pub use stream::{Position, Stream};
+pub use stream::Stream;
 
 /// The README's example, compiled and run.
 #[cfg(doctest)]

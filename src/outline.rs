@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::data::{Length, Spec};
 use crate::error::{Error, Result};
+use crate::state::{Identity, portable};
 
 /// One line of a plan.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -49,6 +50,11 @@ pub struct Outline {
     stamps: Vec<String>,
     /// What comes out otherwise in every epoch.
     varying: Option<String>,
+    /// The expression as far as it decides which items come; where its last call starts.
+    stages: String,
+    last_call: usize,
+    /// What is read: rows and columns.
+    sources: Vec<String>,
 }
 
 impl Outline {
@@ -56,7 +62,7 @@ impl Outline {
     pub fn source(call: impl Into<String>, length: Length) -> Outline {
         let call = call.into();
         let step = Step { call: call.clone(), ..Step::default() };
-        let (expression, steps) = (call, vec![step]);
+        let (stages, expression, steps) = (portable(&call), call, vec![step]);
         Outline {
             length,
             spec: None,
@@ -67,6 +73,9 @@ impl Outline {
             seam: None,
             stamps: Vec::new(),
             varying: None,
+            stages,
+            last_call: 0,
+            sources: Vec::new(),
         }
     }
 
@@ -74,6 +83,8 @@ impl Outline {
     pub fn step(mut self, call: impl Into<String>) -> Outline {
         let call = call.into();
         self.expression = format!("{}.{call}", self.expression);
+        self.last_call = self.stages.len();
+        self.stages = format!("{}.{}", self.stages, portable(&call));
         self.steps.push(Step { call, item_bytes: self.item_bytes, ..Step::default() });
         self
     }
@@ -81,6 +92,9 @@ impl Outline {
     /// The outline of a stage that joins this stream with another by the verb `verb`.
     pub fn join(mut self, verb: &str, other: Outline) -> Outline {
         self.expression = format!("{}.{verb}({})", self.expression, other.expression);
+        self.last_call = self.stages.len();
+        self.stages = format!("{}.{verb}({})", self.stages, other.stages);
+        self.sources.extend(other.sources);
         self.steps.extend(other.steps.into_iter().map(|s| Step { depth: s.depth + 1, ..s }));
         self.warnings.extend(other.warnings);
         self.seam = None;
@@ -108,6 +122,8 @@ impl Outline {
             outline.steps.extend(part.steps.into_iter().map(|s| Step { depth: s.depth + 1, ..s }));
             outline.warnings.extend(part.warnings);
             outline.varying = outline.varying.or(part.varying);
+            outline.stages = outline.stages.replacen(&portable(&part.expression), &part.stages, 1);
+            outline.sources.extend(part.sources);
         }
         outline.steps.push(Step { call: format!("{verb}(..)"), ..Step::default() });
         Ok(outline.columns(spec).sized(bytes.and_then(|bytes| bytes.into_iter().max())))
@@ -118,6 +134,8 @@ impl Outline {
         let at = self.steps.len().saturating_sub(1);
         self.steps.splice(at..at, other.steps.into_iter().map(|s| Step { depth: s.depth + 1, ..s }));
         self.warnings.extend(other.warnings);
+        self.stages = self.stages.replacen(&portable(&other.expression), &other.stages, 1);
+        self.sources.extend(other.sources);
         self
     }
 
@@ -167,7 +185,7 @@ impl Outline {
         if let Some(before) = self.expression.strip_suffix(&made) {
             self.expression = format!("{before}{call}");
         }
-        self
+        self.identified(&call)
     }
 
     /// Made of rounds of this many items.
@@ -202,6 +220,26 @@ impl Outline {
             )),
             false => self,
         }
+    }
+
+    /// The last stage as a state knows it: without what only changes speed, or not at all.
+    pub(crate) fn identified(mut self, call: &str) -> Outline {
+        self.stages.truncate(self.last_call);
+        if !call.is_empty() {
+            self.stages = format!("{}.{}", self.stages, portable(call));
+        }
+        self
+    }
+
+    /// Over a source with these rows and columns.
+    pub(crate) fn over(mut self, rows: u64, spec: &Spec) -> Outline {
+        self.sources.push(format!("{rows} rows of {spec}"));
+        self
+    }
+
+    /// What decides which item comes at which position.
+    pub(crate) fn identity(&self) -> Identity {
+        Identity::new(&self.sources.join(", "), &self.stages)
     }
 
     /// With something that comes out otherwise in every epoch, by intent.

@@ -3,13 +3,12 @@
 use std::fmt;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-
 use crate::data::{Length, Projection, Spec};
 use crate::error::{Error, Result, caught};
 use crate::exec::{self, Iter};
 use crate::outline::{Plan, human};
 use crate::plumbing::{Outline, Placement, Pull, Run, Running, Settings, Stage, Threads, Upstream};
+use crate::state::{Position, State};
 
 /// Items in motion: a chain of stages over items of type `T`.
 ///
@@ -97,7 +96,9 @@ impl<T: Send + 'static> Stream<T> {
     /// Whatever keeps the run from starting: wrong arguments, a budget that is too small, a file that changed.
     pub fn epoch(&self, epoch: u64) -> Result<Iter<T>> {
         let run = Run::new(epoch, self.settings);
-        let plan = self.plan()?;
+        let outline = self.outline()?;
+        let identity = outline.identity();
+        let plan = outline.into_plan();
         let (peak, budget) = (plan.peak_bytes(), self.settings.budget_bytes);
         if let Some(budget) = budget.filter(|budget| peak > *budget) {
             return Err(Error::Memory {
@@ -108,7 +109,7 @@ impl<T: Send + 'static> Stream<T> {
             });
         }
         let running = self.stage.open(&run)?;
-        Ok(Iter::new(running, run, plan.length))
+        Ok(Iter::new(running, run, plan.length, identity))
     }
 
     /// An iterator that continues at `position`, with the very item that would have come next. O(1) for batches of a
@@ -134,6 +135,35 @@ impl<T: Send + 'static> Stream<T> {
         Ok(iter)
     }
 
+    /// An iterator that goes on where the one stood whose [`state`](Iter::state) this is, with the very next item, bit for bit: in
+    /// another process, on another machine, with other numbers of workers, links and prefetched items. Where the order is a function
+    /// it jumps there; stages that cannot jump replay.
+    ///
+    /// The stream must be the same: verbs, arguments, seeds, columns and numbers of rows. Functions that it calls are not compared, nor
+    /// folders and times of files, which copying changes; neither are ranks and their number: all ranks of a
+    /// [`distribute`](crate::Dataset::distribute) stand at the same step.
+    ///
+    /// # Errors
+    /// [`Error::Resume`] naming what differs; as [`seek`](Stream::seek).
+    ///
+    /// # Examples
+    /// ```
+    /// use gristmill::{Dataset, Shuffle};
+    ///
+    /// let rows = Dataset::range(1000)?.shuffle(Shuffle::full(7));
+    /// let mut iter = rows.batch(10).prefetch(2).epoch(2)?;
+    /// iter.by_ref().take(41).for_each(drop);
+    /// let state = iter.state();
+    ///
+    /// let mut again = rows.batch(10).prefetch(8).workers(3).resume(&state)?;
+    /// assert_eq!(again.next().transpose()?, iter.next().transpose()?);
+    /// assert!(rows.batch(20).resume(&state).is_err());
+    /// # Ok::<(), gristmill::Error>(())
+    /// ```
+    pub fn resume(&self, state: &State) -> Result<Iter<T>> {
+        self.seek(state.of(&self.outline()?.identity())?)
+    }
+
     /// This stream in motion as a part of `run`, for a stage that makes streams while it runs: its arguments are checked now.
     pub(crate) fn running(&self, run: &Run) -> Result<Running<T>> {
         self.stage.outline(run)?;
@@ -149,15 +179,6 @@ impl<T: Send + 'static> Stream<T> {
     pub(crate) fn outline(&self) -> Result<Outline> {
         self.stage.outline(&Run::new(0, self.settings))
     }
-}
-
-/// Where an iterator stands: what was delivered counts, not what was read ahead. Under 40 bytes as JSON.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-pub struct Position {
-    /// The epoch.
-    pub epoch: u64,
-    /// Items delivered in it.
-    pub item: u64,
 }
 
 impl<T> Clone for Stream<T> {

@@ -5,20 +5,21 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Which folders and files of `src` a part may name with `crate::`. `lib.rs` may name all.
-const LAYERS: [(&str, &[&str]); 13] = [
-    ("ahead", &["plumbing", "error", "sys"]),
+const LAYERS: [(&str, &[&str]); 14] = [
+    ("ahead", &["plumbing", "error", "exec", "sys"]),
     ("error", &[]),
     ("data", &["error", "sys"]),
     ("sys", &["error"]),
     ("rng", &[]),
-    ("outline", &["data", "error"]),
+    ("state", &["error"]),
+    ("outline", &["data", "error", "state"]),
     ("plumbing", &["data", "error", "outline"]),
-    ("exec", &["plumbing", "error", "data::Length", "stream::Position"]),
+    ("exec", &["plumbing", "error", "data::Length", "state"]),
     ("dataset", &["plumbing", "data", "error"]),
-    ("stream", &["plumbing", "data", "error", "exec", "outline"]),
+    ("stream", &["plumbing", "data", "error", "exec", "outline", "state"]),
     ("order", &["dataset", "plumbing", "rng", "data", "error"]),
     ("source", &["dataset", "stream", "plumbing", "data", "sys", "error", "outline"]),
-    ("store", &["dataset", "stream", "plumbing", "data", "sys", "error", "outline", "source"]),
+    ("store", &["dataset", "stream", "plumbing", "data", "sys", "error", "outline", "source", "state"]),
 ];
 
 /// What a stage may name; never another stage.
@@ -32,6 +33,7 @@ const STAGE: &[&str] = &[
     "rng",
     "error",
     "outline",
+    "state",
     "store",
     "sys::fetch",
 ];

@@ -7,11 +7,11 @@ use gristmill::{Batch, Dataset, Npy, Shuffle, Stream, Threads};
 
 use crate::files::{self, Pair};
 use crate::limit::Mapped;
-use crate::{Options, Outcome, alternate, heap, median, seconds};
+use crate::{Options, Outcome, alternate, cold, heap, median, seconds};
 
 pub type Case = fn(&Options) -> Outcome;
 
-pub const ALL: [(&str, Case); 16] = [
+pub const ALL: [(&str, Case); 18] = [
     ("seq-1024", seq),
     ("full-128", |o| shuffled(o, 128, 128, Shuffle::full(1), 1, "0.85")),
     ("full-1024", |o| shuffled(o, 128, 1024, Shuffle::full(1), 1, "0.90")),
@@ -24,23 +24,25 @@ pub const ALL: [(&str, Case); 16] = [
     ("tiny-32", tiny),
     ("generator", generator),
     ("par-map", par_map),
+    ("cold-seq", |o| cold::case(o, "seq", "0.90")),
+    ("cold-blocks", |o| cold::case(o, "blocks", "0.85")),
     ("first-batch", first_batch),
     ("flat-heap", flat_heap),
     ("order-cost", order_cost),
     ("split-cost", split_cost),
 ];
 
-fn size(options: &Options) -> u64 {
+pub fn size(options: &Options) -> u64 {
     if options.small { 256 << 20 } else { 2 << 30 }
 }
 
-fn open(pair: &Pair) -> Dataset {
+pub fn open(pair: &Pair) -> Dataset {
     let (features, labels) = (Npy::open(&pair.features).unwrap(), Npy::open(&pair.labels).unwrap());
     Dataset::from_slices((("x", features), ("y", labels))).unwrap()
 }
 
 /// Runs one epoch, looking at a byte of every batch.
-fn drain(stream: &Stream<Batch>, epoch: u64) {
+pub fn drain(stream: &Stream<Batch>, epoch: u64) {
     for batch in stream.epoch(epoch).unwrap() {
         let batch = batch.unwrap();
         black_box(batch.arrays()[0].bytes()[0]);
@@ -68,7 +70,7 @@ fn by_hand((x, y): &(Mapped, Mapped), rows: &[u64], batch: usize, threads: usize
     });
 }
 
-fn rates(pair: &Pair, (ours, limit): (f64, f64), bar: &'static str) -> Outcome {
+pub fn rates(pair: &Pair, (ours, limit): (f64, f64), bar: &'static str) -> Outcome {
     let bytes = (pair.rows * (pair.row_bytes as u64 + 4)) as f64;
     let rows = Some(pair.rows as f64 / ours);
     Outcome { value: bytes / ours / 1e9, unit: "GB/s", limit: Some(bytes / limit / 1e9), rows, bar }

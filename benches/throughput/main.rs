@@ -8,6 +8,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, unsafe_code)]
 
 mod cases;
+mod cold;
 mod files;
 mod heap;
 mod limit;
@@ -23,6 +24,14 @@ pub struct Outcome {
     pub rows: Option<f64>,
     /// The ratio or distance that is to be reached, in words.
     pub bar: &'static str,
+}
+
+impl Outcome {
+    /// A case that this machine cannot run.
+    pub fn skipped(why: String) -> Outcome {
+        println!("  skipped: {why}");
+        Outcome { value: f64::NAN, unit: "-", limit: None, rows: None, bar: "-" }
+    }
 }
 
 /// Seconds that `work` takes.
@@ -49,17 +58,22 @@ pub struct Options {
     pub small: bool,
     pub rounds: usize,
     case: Option<String>,
+    /// A pass of a cold case, and the cgroup to make it in.
+    cold: Option<[String; 2]>,
     json: Option<String>,
 }
 
 fn options() -> Options {
-    let mut options = Options { small: false, rounds: 7, case: None, json: None };
+    let mut options = Options { small: false, rounds: 7, case: None, cold: None, json: None };
     let mut arguments = std::env::args().skip(1);
     while let Some(flag) = arguments.next() {
         match flag.as_str() {
             "--small" => options.small = true,
             // What `cargo bench` itself passes on.
             "--bench" => {}
+            "--cold" => {
+                options.cold = Some(std::array::from_fn(|_| arguments.next().expect("a pass and a group")))
+            }
             _ => {
                 let value = arguments.next().unwrap_or_else(|| panic!("{flag} takes a value"));
                 match flag.as_str() {
@@ -76,6 +90,9 @@ fn options() -> Options {
 
 fn main() {
     let options = options();
+    if let Some([pass, group]) = &options.cold {
+        return cold::child(pass, group, &options);
+    }
     println!(
         "{:<13} {:>10} {:>10} {:>7}  {:<9} {:>9} {:>10}  to reach",
         "case", "gristmill", "limit", "ratio", "unit", "Mrows/s", "heap peak"

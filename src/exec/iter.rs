@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::data::Length;
 use crate::error::{Result, caught};
 use crate::plumbing::{Run, Running};
-use crate::stream::Position;
+use crate::state::{Identity, Position, State};
 
 /// An iterator over one epoch of a [`Stream`](crate::Stream).
 ///
@@ -17,19 +17,26 @@ pub struct Iter<T> {
     running: Option<Running<T>>,
     run: Run,
     length: Length,
+    identity: Identity,
     item: u64,
     failed: bool,
     waited: Duration,
 }
 
 impl<T> Iter<T> {
-    pub(crate) fn new(running: Running<T>, run: Run, length: Length) -> Iter<T> {
-        Iter { running: Some(running), run, length, item: 0, failed: false, waited: Duration::ZERO }
+    pub(crate) fn new(running: Running<T>, run: Run, length: Length, identity: Identity) -> Iter<T> {
+        Iter { running: Some(running), run, length, identity, item: 0, failed: false, waited: Duration::ZERO }
     }
 
     /// Where the next item stands. Give it to [`Stream::seek`](crate::Stream::seek) to continue there.
     pub fn position(&self) -> Position {
         Position { epoch: self.run.epoch, item: self.item }
+    }
+
+    /// Where the next item stands, and of which stream it is one: all that [`Stream::resume`](crate::Stream::resume) needs. What was
+    /// delivered counts, not what was read ahead.
+    pub fn state(&self) -> State {
+        State::new(self.identity.clone(), self.position())
     }
 
     /// How long `next` has taken so far, all calls together: the time the consumer waited for its input.

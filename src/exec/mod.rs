@@ -14,12 +14,14 @@
 //! Law: threads are invisible. The same items, order and errors come out for every choice of threads; but for
 //! the [`swarm`], whose users ask for it by a verb that says so.
 
+mod aside;
 mod crew;
 mod iter;
 mod lanes;
 mod link;
 mod swarm;
 
+pub(crate) use aside::Aside;
 pub(crate) use crew::Crew;
 pub use iter::Iter;
 pub(crate) use lanes::{in_flight, lanes};

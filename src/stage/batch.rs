@@ -173,6 +173,7 @@ impl Stage for BatchStage {
         let mut outline = Outline::source(format!("{:?}", self.dataset), Length::Exact(self.dataset.len()))
             .sized(Some(spec.row_bytes() as u64))
             .read_from(self.dataset.source().stamps())
+            .over(self.dataset.source().rows(), self.dataset.source().spec())
             .step(format!("{verb}({}){}", self.rows, self.changes))
             .length(length)
             .columns(Some(spec))
@@ -209,7 +210,7 @@ impl Stage for BatchStage {
         let gather = Gather::new(self, spec, parts)?;
         let jobs: Running<Vec<u64>> = match (&gather.cold, self.dataset.inner().locality()) {
             (Some(cold), Some(near)) => {
-                Box::new(Ahead::new(Box::new(jobs), gather.source.clone(), near, cold.clone()))
+                Box::new(Ahead::new(Box::new(jobs), gather.source.clone(), near, cold.clone(), run))
             }
             _ => Box::new(jobs),
         };

@@ -92,8 +92,7 @@ impl Dataset {
         let seam = self.inner().seam();
         let batches =
             self.reordered(|inner| Arc::new(ShareOrder { inner, share })).batch(share.part as usize);
-        let call = format!("{}({rank}, {world}, {rows})", last.verb());
-        Ok(batches.then(|upstream| DistributeStage { upstream, share, seam, call }))
+        Ok(batches.then(|upstream| DistributeStage { upstream, share, seam, changes: String::new() }))
     }
 }
 
@@ -228,15 +227,23 @@ struct DistributeStage {
     share: Share,
     /// Where the dataset has a seam inside its epochs.
     seam: Option<u64>,
-    call: String,
+    /// Column work that is done below, as the user wrote it.
+    changes: String,
 }
 
 impl Stage for DistributeStage {
     type Item = Batch;
 
     fn outline(&self, run: &Run) -> Result<Outline> {
-        let Share { len, rows, part, last, .. } = self.share;
-        let mut outline = self.upstream.outline(run)?.called(self.call.clone()).mixing(self.seam, rows);
+        let Share { len, rows, part, rank, world, last, .. } = self.share;
+        let (verb, changes) = (last.verb(), &self.changes);
+        let mut outline = self
+            .upstream
+            .outline(run)?
+            .called(format!("{verb}({rank}, {world}, {rows}){changes}"))
+            // A step is the same for every rank of any number of them.
+            .identified(&format!("{verb}({rows}){changes}"))
+            .mixing(self.seam, rows);
         if last == Last::Drop {
             outline = outline.dropping(len, rows);
         }
@@ -264,8 +271,8 @@ impl Stage for DistributeStage {
             // The mask is not the source's to choose.
             return None;
         }
-        let (upstream, call) = (self.upstream.project(change)?, format!("{}.{change}", self.call));
-        Some(Stream::new(DistributeStage { upstream, call, ..*self }).upstream())
+        let (upstream, changes) = (self.upstream.project(change)?, format!("{}.{change}", self.changes));
+        Some(Stream::new(DistributeStage { upstream, changes, ..*self }).upstream())
     }
 }
 

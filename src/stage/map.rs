@@ -25,8 +25,8 @@ enum Yields {
     Same,
     /// Others.
     Others,
-    /// Others in every epoch, since random numbers were drawn.
-    Varying,
+    /// Others in every epoch, drawn with this seed.
+    Varying(u64),
 }
 
 type Work<T, U> = dyn Fn(T, Place) -> Result<U> + Send + Sync;
@@ -93,7 +93,7 @@ impl<T: Send + 'static> Stream<T> {
         self.mapped_to(
             "map_seeded",
             format!("map_seeded({seed}, ..)"),
-            Yields::Varying,
+            Yields::Varying(seed),
             move |item, place| Ok(f(item, &mut random(seed, place))),
         )
     }
@@ -167,7 +167,7 @@ impl<T: Send + 'static> Stream<T> {
         seed: u64,
         f: impl Fn(T, &mut RandomStream) -> U + Send + Sync + 'static,
     ) -> Stream<U> {
-        self.par_mapped("par_map_seeded", workers, Yields::Varying, move |item, place| {
+        self.par_mapped("par_map_seeded", workers, Yields::Varying(seed), move |item, place| {
             Ok(f(item, &mut random(seed, place)))
         })
     }
@@ -200,15 +200,12 @@ impl<T: Send + 'static> Stream<T> {
         yields: Yields,
         work: impl Fn(T, Place) -> Result<U> + Send + Sync + 'static,
     ) -> Stream<U> {
-        let call = format!("{label}({workers}, ..)");
-        self.then(|upstream| MapStage {
-            upstream,
-            label,
-            call,
-            yields,
-            workers: Some(workers),
-            work: Arc::new(work),
-        })
+        let call = match yields {
+            Yields::Varying(seed) => format!("{label}({workers}, {seed}, ..)"),
+            _ => format!("{label}({workers}, ..)"),
+        };
+        let (workers, work) = (Some(workers), Arc::new(work));
+        self.then(|upstream| MapStage { upstream, label, call, yields, workers, work })
     }
 }
 
@@ -248,8 +245,13 @@ impl<T: Send + 'static, U: Send + 'static> Stage for MapStage<T, U> {
         if self.yields != Yields::Same {
             outline = outline.columns(None).sized(None);
         }
-        if self.yields == Yields::Varying {
+        if let Yields::Varying(_) = self.yields {
             outline = outline.varying(self.label);
+        }
+        if self.workers.is_some() {
+            let seed =
+                if let Yields::Varying(seed) = self.yields { format!("{seed}, ") } else { String::new() };
+            outline = outline.identified(&format!("{}({seed}..)", self.label));
         }
         Ok(match self.lanes(run) {
             Some(workers) => outline.threads(workers, 0).holds(exec::in_flight(workers) as u64),

@@ -10,7 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::data::Length;
 use crate::error::{Error, Result, caught};
 use crate::plumbing::{Outline, Pull, Run, Running, Stage, Upstream};
-use crate::stream::{Position, Stream};
+use crate::state::Position;
+use crate::stream::Stream;
 
 impl<T: Send + 'static> Stream<T> {
     /// The same items, those that failed treated as `policy` says.

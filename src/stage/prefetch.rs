@@ -116,7 +116,7 @@ impl<T: Send + 'static> Stage for PrefetchStage<T> {
             Depth::Bytes(bytes) => format!("prefetch_bytes({bytes})"),
             Depth::Auto => "prefetch_auto()".into(),
         };
-        Ok(upstream.step(call))
+        Ok(upstream.step(call).identified(""))
     }
 
     fn open(&self, run: &Run) -> Result<Running<T>> {

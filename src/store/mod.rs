@@ -21,6 +21,7 @@ mod folder;
 mod load;
 mod manifest;
 mod save;
+mod state;
 mod writer;
 
 pub(crate) use folder::Target;

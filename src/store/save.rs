@@ -12,7 +12,8 @@ use super::writer::{How, Writer};
 use crate::data::{Batch, Length};
 use crate::dataset::Dataset;
 use crate::error::{Error, Result, caught};
-use crate::stream::{Position, Stream};
+use crate::state::Position;
+use crate::stream::Stream;
 
 impl Stream<Batch> {
     /// Writes the batches of an epoch to a folder of `.npy` columns in shards, and opens it as a dataset, as

@@ -223,8 +223,14 @@ fn a_position_survives_json_and_continues_with_the_next_item() {
         }
         let json = serde_json::to_string(&iter.position()).unwrap();
         assert!(json.len() < 64, "{json}");
-        let mut resumed = stream.seek(serde_json::from_str(&json).unwrap()).unwrap();
-        assert_eq!(drain(&mut resumed), drain(&mut iter), "{stream:?}");
+        let mut sought = stream.seek(serde_json::from_str(&json).unwrap()).unwrap();
+        let json = serde_json::to_string(&iter.state()).unwrap();
+        assert!(json.len() < 1024, "{json}");
+        let elsewhere = stream.clone().threads(Threads::EachStage).workers(3);
+        let mut resumed = elsewhere.resume(&serde_json::from_str(&json).unwrap()).unwrap();
+        let rest = drain(&mut iter);
+        assert_eq!(drain(&mut sought), rest, "{stream:?}");
+        assert_eq!(drain(&mut resumed), rest, "{stream:?}");
     }
 }
 

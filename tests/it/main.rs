@@ -48,6 +48,7 @@ mod rebatch;
 mod reduce;
 mod repeat;
 mod resample;
+mod resume;
 mod save;
 mod scan;
 mod shuffle;
