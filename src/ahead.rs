@@ -52,6 +52,11 @@ impl Cold {
         gathered
     }
 
+    /// Whether gathering has lately had to wait.
+    pub(crate) fn is_cold(&self) -> bool {
+        self.batches.load(Ordering::Relaxed) > 0
+    }
+
     fn next(&self) -> bool {
         let left = self.batches.load(Ordering::Relaxed);
         if left > 0 {

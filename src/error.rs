@@ -121,13 +121,12 @@ pub enum Error {
         found: String,
     },
     /// A state belongs to another stream.
-    #[error(
-        "cannot resume: the state's {field} are {expected}, this stream's are {found}; resume the stream the state is of, or start \
-             anew by epoch(k)"
-    )]
+    #[error("cannot resume: the {field} of the state: {expected}; of this stream: {found}; {help}")]
     Resume {
         /// What differs: form, orders, sources or stages.
         field: &'static str,
+        /// What to do.
+        help: &'static str,
         /// What the state says.
         expected: String,
         /// What the stream says.

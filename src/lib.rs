@@ -33,6 +33,7 @@
 //! - [`Dataset`]: a source and the *order* in which its rows come; rows can be reached by number. Its verbs are arithmetic.
 //! - [`Stream`]: *stages* over *items*, one at a time. Both are recipes: cheap to clone, they hold no position and read nothing.
 //! - *Epoch*: one pass. Explicit: [`Stream::epoch`] gives an [`Iter`] over epoch `k`, whatever was iterated before.
+//! - [`State`]: where an iterator stands and of which stream it is one; a few hundred bytes.
 //! - *Link*: a thread and a bounded channel between two stages. *Lanes*: several workers on one stage, order kept.
 //!
 //! # Errors and the end
@@ -46,11 +47,13 @@
 //! Files are opened read-only and mapped. No reference into a map is ever made; rows are copied out. A file that another process
 //! writes to while it is open is noticed before a batch, or a burst of small ones, is handed on ([`Error::Changed`]); one that is replaced
 //! goes on being read as it was.
-//! A file that another process *cuts short* can still end the process with `SIGBUS`: write new data to another file and rename it.
+//! A file that another process *cuts short*, or that the disk cannot read, raises `SIGBUS` in whoever touches the lost pages: one handler
+//! answers that for our maps and passes on all else ([`switch_off_fault_guard`]).
 
 mod ahead;
 mod data;
 mod dataset;
+mod digest;
 mod error;
 mod exec;
 mod order;
@@ -80,6 +83,7 @@ pub use stage::{Buckets, Choices, Failure, Failures, OnError, Sizes};
 pub use state::{Position, State};
 pub use store::{Progress, Save};
 pub use stream::Stream;
+pub use sys::switch_off_fault_guard;
 
 /// The README's example, compiled and run.
 #[cfg(doctest)]

@@ -55,6 +55,9 @@ pub struct Outline {
     last_call: usize,
     /// What is read: rows and columns.
     sources: Vec<String>,
+    /// Whose share the items are, while a state of one rank is one of all.
+    rank: Option<String>,
+    unordered: bool,
 }
 
 impl Outline {
@@ -76,6 +79,8 @@ impl Outline {
             stages,
             last_call: 0,
             sources: Vec::new(),
+            rank: None,
+            unordered: false,
         }
     }
 
@@ -93,7 +98,9 @@ impl Outline {
     pub fn join(mut self, verb: &str, other: Outline) -> Outline {
         self.expression = format!("{}.{verb}({})", self.expression, other.expression);
         self.last_call = self.stages.len();
-        self.stages = format!("{}.{verb}({})", self.stages, other.stages);
+        let rank = other.rank.as_deref().unwrap_or_default();
+        self.stages = format!("{}.{verb}({}{rank})", self.stages, other.stages);
+        self.unordered |= other.unordered;
         self.sources.extend(other.sources);
         self.steps.extend(other.steps.into_iter().map(|s| Step { depth: s.depth + 1, ..s }));
         self.warnings.extend(other.warnings);
@@ -121,8 +128,11 @@ impl Outline {
         for part in parts {
             outline.steps.extend(part.steps.into_iter().map(|s| Step { depth: s.depth + 1, ..s }));
             outline.warnings.extend(part.warnings);
+            outline.stamps.extend(part.stamps);
             outline.varying = outline.varying.or(part.varying);
-            outline.stages = outline.stages.replacen(&portable(&part.expression), &part.stages, 1);
+            outline.unordered |= part.unordered;
+            let told = part.stages + part.rank.as_deref().unwrap_or_default();
+            outline.stages = outline.stages.replacen(&portable(&part.expression), &told, 1);
             outline.sources.extend(part.sources);
         }
         outline.steps.push(Step { call: format!("{verb}(..)"), ..Step::default() });
@@ -134,6 +144,9 @@ impl Outline {
         let at = self.steps.len().saturating_sub(1);
         self.steps.splice(at..at, other.steps.into_iter().map(|s| Step { depth: s.depth + 1, ..s }));
         self.warnings.extend(other.warnings);
+        self.stamps.extend(other.stamps);
+        self.varying = self.varying.or(other.varying);
+        self.unordered |= other.unordered;
         self.stages = self.stages.replacen(&portable(&other.expression), &other.stages, 1);
         self.sources.extend(other.sources);
         self
@@ -141,8 +154,12 @@ impl Outline {
 
     /// With this many items an epoch.
     pub fn length(mut self, length: Length) -> Outline {
-        // Other items: where rounds meet among them is not known.
+        // Other items: where rounds meet among them is not known, nor do those of all ranks stand at one place.
         self.seam = None;
+        if let Some(rank) = self.rank.take() {
+            self.stages.push_str(&rank);
+            self.last_call = self.stages.len();
+        }
         self.length = length;
         self
     }
@@ -231,6 +248,22 @@ impl Outline {
         self
     }
 
+    /// The items are one rank's, and as many as any other rank's.
+    pub(crate) fn ranked(mut self, rank: u64, world: u64) -> Outline {
+        self.rank = Some(format!("[rank {rank} of {world}]"));
+        self
+    }
+
+    /// The items come in whatever order they are ready in.
+    pub(crate) fn unordered(mut self) -> Outline {
+        self.unordered = true;
+        self
+    }
+
+    pub(crate) fn is_unordered(&self) -> bool {
+        self.unordered
+    }
+
     /// Over a source with these rows and columns.
     pub(crate) fn over(mut self, rows: u64, spec: &Spec) -> Outline {
         self.sources.push(format!("{rows} rows of {spec}"));
@@ -252,7 +285,8 @@ impl Outline {
     pub(crate) fn kept(mut self, keeper: &str) -> Outline {
         match self.varying.take() {
             Some(what) => self.warn(format!(
-                "{keeper} keeps epoch 0, so {what} above it comes out the same in every epoch; put the cache first"
+                "{keeper} keeps epoch 0, so {what} above it comes out the same in every epoch; cache first and vary afterwards (shuffle_buffer shuffles items), \
+                 or fix it (Shuffle::fixed) if that is meant"
             )),
             None => self,
         }

@@ -108,10 +108,10 @@ pub trait Source: Send + Sync {
     fn gather(&self, rows: &[u64], into: &mut [Slot<'_>]) -> Result<()>;
 
     /// Compares the data with what it was when opened. Asked after gathering, and before what was gathered is handed on: once
-    /// for a large batch, or for several small ones.
+    /// for a large batch, or for several small ones. A source that reads from another one must ask that one here.
     ///
     /// # Errors
-    /// [`Error::Changed`] and [`Error::Io`]; what was gathered since the last call is dropped then.
+    /// [`Error::Changed`], [`Error::Io`] or another that ends the stream; what was gathered since the last call is dropped then.
     fn confirm(&self) -> Result<()> {
         Ok(())
     }

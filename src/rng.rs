@@ -7,6 +7,8 @@
 use rand::rngs::ChaCha8Rng;
 use rand::{Rng, SeedableRng};
 
+use crate::digest;
+
 /// A stream of random numbers, the same on every machine and for every number of threads.
 ///
 /// A map that was given a seed gets one of these for every item
@@ -79,11 +81,9 @@ impl RandomStream {
     }
 }
 
-/// A purpose as a number: FNV-1a of its name, so that tags are readable where they are used.
+/// A purpose as a number, so that tags are readable where they are used.
 fn tag_number(tag: &str) -> u64 {
-    tag.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
+    digest::of_bytes(tag.bytes())
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::digest;
 use crate::error::{Error, Result};
 
 /// The version of a state's form.
@@ -17,7 +18,7 @@ const ORDERS: u32 = 1;
 /// Longest text kept as it is; of longer ones the start and a digest.
 const LONGEST: usize = 320;
 
-/// Where an iterator stands: what was delivered counts, not what was read ahead. Under 40 bytes as JSON.
+/// Where an iterator stands: what was delivered counts, not what was read ahead. Under 64 bytes as JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub struct Position {
     /// The epoch.
@@ -31,7 +32,8 @@ pub struct Position {
 pub(crate) struct Identity {
     /// Rows and columns of what is read.
     sources: String,
-    /// The expression: verbs, arguments and seeds, without what only changes speed, and files without their folders.
+    /// The expression: verbs, arguments (lists by their digests) and seeds, without what only changes speed, and files without their
+    /// folders.
     stages: String,
 }
 
@@ -44,7 +46,7 @@ impl Identity {
 /// All that is needed to go on where an iterator stood, in another process, on another machine, with other numbers of threads:
 /// [`Iter::state`](crate::Iter::state) gives it, [`Stream::resume`](crate::Stream::resume) takes it.
 ///
-/// With serde, under 1 KiB of JSON, whatever the stream holds. [`save`](State::save) and [`load`](State::load) keep it in a file.
+/// Under 1 KiB as JSON, by serde, whatever the stream holds. What is in memory instead of files is known by its shape alone. [`save`](State::save) and [`load`](State::load) keep it in a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
     form: u32,
@@ -66,47 +68,76 @@ impl State {
     }
 
     /// The position, if the state is one of a stream that is known by `identity`.
-    pub(crate) fn of(&self, identity: &Identity) -> Result<Position> {
-        let differs = |field, state: &str, stream: &str| {
-            Err(Error::Resume { field, expected: state.to_owned(), found: stream.to_owned() })
-        };
+    pub(crate) fn position_in(&self, identity: &Identity) -> Result<Position> {
+        const OTHER: &str = "resume the stream that the state is of, or start anew by epoch(k)";
+        const VERSION: &str =
+            "resume with the version of this crate that wrote it, or start anew by epoch(k)";
         let now = State::new(identity.clone(), self.position);
-        if self.form != now.form {
-            return differs("form", &self.form.to_string(), &now.form.to_string());
+        let fields = [
+            ("form", self.form.to_string(), now.form.to_string(), VERSION),
+            ("orders", self.orders.to_string(), now.orders.to_string(), VERSION),
+            ("sources", self.identity.sources.clone(), now.identity.sources, OTHER),
+            ("stages", self.identity.stages.clone(), now.identity.stages, OTHER),
+        ];
+        match fields.into_iter().find(|(_, expected, found, _)| expected != found) {
+            Some((field, expected, found, help)) => Err(Error::Resume { field, expected, found, help }),
+            None => Ok(self.position),
         }
-        if self.orders != now.orders {
-            return differs("orders", &self.orders.to_string(), &now.orders.to_string());
-        }
-        if self.identity.sources != now.identity.sources {
-            return differs("sources", &self.identity.sources, &now.identity.sources);
-        }
-        if self.identity.stages != now.identity.stages {
-            return differs("stages", &self.identity.stages, &now.identity.stages);
-        }
-        Ok(self.position)
+    }
+}
+
+/// Bytes that a character takes in JSON.
+fn written(c: char) -> usize {
+    match c {
+        '"' | '\\' => 2,
+        c if c.is_control() => 6,
+        c => c.len_utf8(),
     }
 }
 
 /// A text of bounded length that still tells texts apart.
 fn shortened(text: &str) -> String {
-    if text.len() <= LONGEST {
+    if text.chars().map(written).sum::<usize>() <= LONGEST {
         return text.to_owned();
     }
-    // FNV-1a, which will give the same digest for ever.
-    let digest = text.bytes().fold(0xcbf2_9ce4_8422_2325u64, |digest, byte| {
-        (digest ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    let start: String = text.chars().take(LONGEST / 2).filter(|c| c.is_ascii()).collect();
-    format!("{start}… #{digest:016x}")
+    let mut left = LONGEST - 20;
+    let fits = |c: &char| {
+        let bytes = written(*c);
+        let fits = bytes <= left;
+        left = left.saturating_sub(bytes);
+        fits
+    };
+    let start: String = text.chars().take_while(fits).collect();
+    format!("{start}… #{:016x}", digest::of_bytes(text.bytes()))
 }
 
-/// `text` with every quoted path cut to its last part: a file may lie in another folder on another machine.
+/// The calls in which a quoted text is a path.
+const OPENERS: [&str; 4] = ["npy", "raw", "load", "cache_file"];
+
+/// `text` with the paths in it cut to their last parts: a file may lie in another folder on another machine.
 pub(crate) fn portable(text: &str) -> String {
-    let name = |(at, part): (usize, &str)| match at % 2 {
-        1 => part.rsplit('/').next().unwrap_or(part).to_owned(),
-        _ => part.to_owned(),
-    };
-    text.split('"').enumerate().map(name).collect::<Vec<_>>().join("\"")
+    let mut made = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(quote) = rest.find('"') {
+        let (before, quoted) = rest.split_at(quote);
+        made.push_str(before);
+        let open = &made[..made.rfind('(').unwrap_or(0)];
+        let path = OPENERS.iter().any(|call| open.ends_with(call));
+        let mut escaped = false;
+        let end = quoted[1..].find(|c| {
+            let ends = c == '"' && !escaped;
+            escaped = c == '\\' && !escaped;
+            ends
+        });
+        let (inside, after) = quoted[1..].split_at(end.unwrap_or(quoted.len() - 1));
+        let name = inside.trim_end_matches('/').rsplit('/').next().unwrap_or(inside);
+        made.push('"');
+        made.push_str(if path { name } else { inside });
+        made.push_str(&after[..after.len().min(1)]);
+        rest = &after[after.len().min(1)..];
+    }
+    made.push_str(rest);
+    made
 }
 
 #[cfg(test)]
@@ -115,12 +146,20 @@ mod tests {
 
     #[test]
     fn folders_are_left_out_and_file_names_are_not() {
-        assert_eq!(
-            portable(r#"a("x": npy("/data/a b/x.npy"), "y").b(2)"#),
-            r#"a("x": npy("x.npy"), "y").b(2)"#
-        );
-        assert_eq!(portable("range(4)"), "range(4)");
-        assert_eq!(portable("\"/\""), "\"\"");
+        for (text, expected) in [
+            (
+                r#"a("a/x": npy("/data/a b/x.npy"), "y": npy("y.npy")).b(2)"#,
+                r#"a("a/x": npy("x.npy"), "y": npy("y.npy")).b(2)"#,
+            ),
+            (r#"npy(["/d/a.npy" .. "/d/b.npy"; 2 files #01])"#, r#"npy(["a.npy" .. "b.npy"; 2 files #01])"#),
+            (r#"load("/a/set/").select(["a/x"])"#, r#"load("set").select(["a/x"])"#),
+            (r#"a("say \"/\"": raw("/d/say \"x", u8))"#, r#"a("say \"/\"": raw("say \"x", u8))"#),
+            ("range(4)", "range(4)"),
+            (r#"npy("/open"#, r#"npy("open"#),
+            ("", ""),
+        ] {
+            assert_eq!(portable(text), expected);
+        }
     }
 
     #[test]
@@ -128,7 +167,10 @@ mod tests {
         let (a, b) = (format!("{}a", "x".repeat(5000)), format!("{}b", "x".repeat(5000)));
         assert_eq!(shortened(&a), shortened(&a));
         assert_ne!(shortened(&a), shortened(&b));
-        assert!(shortened(&a).len() < LONGEST && shortened(&"é".repeat(999)).len() < LONGEST);
+        for long in [a, "é".repeat(999), "\u{1}".repeat(200), "\"\\".repeat(200)] {
+            let short = shortened(&long);
+            assert!(short.chars().map(written).sum::<usize>() <= LONGEST + 5, "{short:?}");
+        }
         assert_eq!(shortened("short"), "short");
     }
 }

@@ -130,6 +130,10 @@ impl<T: Send + 'static> Stream<T> {
     /// # Ok::<(), gristmill::Error>(())
     /// ```
     pub fn seek(&self, position: Position) -> Result<Iter<T>> {
+        if position.item > 0 && self.outline()?.is_unordered() {
+            let found = "a stream whose items come as they are ready (par_interleave_unordered)";
+            return Err(Error::argument("seek", "a stream whose order is fixed", found));
+        }
         let mut iter = self.epoch(position.epoch)?;
         iter.pass(position.item)?;
         Ok(iter)
@@ -140,11 +144,11 @@ impl<T: Send + 'static> Stream<T> {
     /// it jumps there; stages that cannot jump replay.
     ///
     /// The stream must be the same: verbs, arguments, seeds, columns and numbers of rows. Functions that it calls are not compared, nor
-    /// folders and times of files, which copying changes; neither are ranks and their number: all ranks of a
-    /// [`distribute`](crate::Dataset::distribute) stand at the same step.
+    /// folders and times of files, which copying changes, nor what is in memory; neither are ranks and their number, while all ranks of a
+    /// [`distribute`](crate::Dataset::distribute) stand at the same step: filters and rows of its batches bind a state to its rank.
     ///
     /// # Errors
-    /// [`Error::Resume`] naming what differs; as [`seek`](Stream::seek).
+    /// [`Error::Resume`] naming what differs; [`Error::Argument`] for a stream without an order; as [`seek`](Stream::seek).
     ///
     /// # Examples
     /// ```
@@ -161,7 +165,7 @@ impl<T: Send + 'static> Stream<T> {
     /// # Ok::<(), gristmill::Error>(())
     /// ```
     pub fn resume(&self, state: &State) -> Result<Iter<T>> {
-        self.seek(state.of(&self.outline()?.identity())?)
+        self.seek(state.position_in(&self.outline()?.identity())?)
     }
 
     /// This stream in motion as a part of `run`, for a stage that makes streams while it runs: its arguments are checked now.

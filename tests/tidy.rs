@@ -5,25 +5,27 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Which folders and files of `src` a part may name with `crate::`. `lib.rs` may name all.
-const LAYERS: [(&str, &[&str]); 14] = [
+const LAYERS: [(&str, &[&str]); 15] = [
     ("ahead", &["plumbing", "error", "exec", "sys"]),
     ("error", &[]),
+    ("digest", &[]),
     ("data", &["error", "sys"]),
     ("sys", &["error"]),
-    ("rng", &[]),
-    ("state", &["error"]),
+    ("rng", &["digest"]),
+    ("state", &["digest", "error"]),
     ("outline", &["data", "error", "state"]),
     ("plumbing", &["data", "error", "outline"]),
     ("exec", &["plumbing", "error", "data::Length", "state"]),
     ("dataset", &["plumbing", "data", "error"]),
     ("stream", &["plumbing", "data", "error", "exec", "outline", "state"]),
-    ("order", &["dataset", "plumbing", "rng", "data", "error"]),
-    ("source", &["dataset", "stream", "plumbing", "data", "sys", "error", "outline"]),
+    ("order", &["dataset", "plumbing", "rng", "data", "digest", "error"]),
+    ("source", &["dataset", "stream", "plumbing", "data", "digest", "sys", "error", "outline"]),
     ("store", &["dataset", "stream", "plumbing", "data", "sys", "error", "outline", "source", "state"]),
 ];
 
 /// What a stage may name; never another stage.
 const STAGE: &[&str] = &[
+    "digest",
     "ahead",
     "dataset",
     "stream",

@@ -11,9 +11,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::error::Result;
 use crate::sys::Buffer;
 
-/// Idle buffers kept for reuse: as many as are commonly in flight at once, and of small ones 1 MiB.
+/// Idle buffers kept for reuse: as many as are commonly in flight at once, and more of small ones, as links of small batches are deep.
 const KEPT: usize = 64;
-const KEPT_BYTES: usize = 1 << 20;
+const KEPT_SMALL: usize = 1024;
+const SMALL: usize = 1 << 10;
 
 /// Buffers of one size.
 #[derive(Clone)]
@@ -43,7 +44,7 @@ impl Pool {
     }
 
     fn put_back(&self, lease: Arc<Lease>) {
-        let most = KEPT.max(KEPT_BYTES / self.bytes.max(1));
+        let most = if self.bytes <= SMALL { KEPT_SMALL } else { KEPT };
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         if idle.len() < most {
             idle.push(lease);

@@ -9,6 +9,7 @@ use std::thread::JoinHandle;
 use crossbeam_channel::{Sender, bounded};
 
 use super::spawn;
+use crate::error::caught;
 use crate::plumbing::Stop;
 
 /// Acts on notes of type `N`, on a thread of its own where there is one.
@@ -35,10 +36,11 @@ impl<N: Send + 'static> Aside<N> {
     pub(crate) fn tell(&mut self, note: N) {
         if self.running.is_none() && self.depth > 0 {
             let (sender, notes) = bounded::<N>(self.depth);
-            let (act, stop) = (self.act.clone(), self.stop.clone());
+            let (label, act, stop) = (self.label, self.act.clone(), self.stop.clone());
+            let wanted = move |_: &N| stop.check().is_ok();
             let work =
-                move || notes.into_iter().take_while(|_| stop.check().is_ok()).for_each(|note| act(note));
-            match spawn(self.label, work) {
+                move || notes.into_iter().take_while(wanted).for_each(|note| acted(label, &*act, note));
+            match spawn(label, work) {
                 Ok(thread) => self.running = Some((sender, thread)),
                 Err(_) => self.depth = 0,
             }
@@ -46,9 +48,17 @@ impl<N: Send + 'static> Aside<N> {
         match &self.running {
             // A thread that is gone was told to stop: nobody needs the note any more.
             Some((sender, _)) => drop(sender.send(note)),
-            None => (self.act)(note),
+            None => acted(self.label, &*self.act, note),
         }
     }
+}
+
+/// Acts on a note. Nothing was promised that a panic could break, so it is nobody's error.
+fn acted<N>(label: &'static str, act: &dyn Fn(N), note: N) {
+    let _ = caught(label, 0, || {
+        act(note);
+        Ok(())
+    });
 }
 
 impl<N> Drop for Aside<N> {
@@ -56,7 +66,6 @@ impl<N> Drop for Aside<N> {
         self.stop.stop();
         if let Some((sender, thread)) = self.running.take() {
             drop(sender);
-            // Nothing was promised that a panic could break.
             let _ = thread.join();
         }
     }

@@ -31,7 +31,7 @@ where
         workers: workers.max(1),
         stop,
         passed: 0,
-        state: State::Waiting(upstream, Arc::new(work)),
+        state: Phase::Waiting(upstream, Arc::new(work)),
     })
 }
 
@@ -47,7 +47,7 @@ enum Message<U> {
     End,
 }
 
-enum State<T, U> {
+enum Phase<T, U> {
     Waiting(Running<T>, Arc<Work<T, U>>),
     Moving {
         slots: Vec<Receiver<Message<U>>>,
@@ -63,7 +63,7 @@ struct Lanes<T, U> {
     workers: usize,
     stop: Stop,
     passed: u64,
-    state: State<T, U>,
+    state: Phase<T, U>,
 }
 
 /// What the workers share: the upstream, and the number of its next item.
@@ -112,7 +112,7 @@ impl<T: Send + 'static, U: Send + 'static> Lanes<T, U> {
                 }
             }
         }
-        self.state = State::Moving { slots, permits, next: 0, threads };
+        self.state = Phase::Moving { slots, permits, next: 0, threads };
         Ok(())
     }
 }
@@ -121,12 +121,12 @@ impl<T: Send + 'static, U: Send + 'static> Pull for Lanes<T, U> {
     type Item = U;
 
     fn pull(&mut self) -> Result<Option<U>> {
-        if let State::Waiting(..) = self.state
-            && let State::Waiting(upstream, work) = std::mem::replace(&mut self.state, State::Ended)
+        if let Phase::Waiting(..) = self.state
+            && let Phase::Waiting(upstream, work) = std::mem::replace(&mut self.state, Phase::Ended)
         {
             self.start(upstream, work)?;
         }
-        let State::Moving { slots, permits, next, .. } = &mut self.state else {
+        let Phase::Moving { slots, permits, next, .. } = &mut self.state else {
             return Ok(None);
         };
         let message = slots[*next].recv();
@@ -153,7 +153,7 @@ impl<T: Send + 'static, U: Send + 'static> Pull for Lanes<T, U> {
     }
 
     fn skip(&mut self, n: u64) -> Result<u64> {
-        if let State::Waiting(upstream, _) = &mut self.state {
+        if let Phase::Waiting(upstream, _) = &mut self.state {
             let passed = upstream.skip(n)?;
             self.passed += passed;
             return Ok(passed);
@@ -164,8 +164,8 @@ impl<T: Send + 'static, U: Send + 'static> Pull for Lanes<T, U> {
 
 impl<T, U> Lanes<T, U> {
     fn finish(&mut self) {
-        if let State::Moving { slots, permits, threads, .. } =
-            std::mem::replace(&mut self.state, State::Ended)
+        if let Phase::Moving { slots, permits, threads, .. } =
+            std::mem::replace(&mut self.state, Phase::Ended)
         {
             drop((slots, permits));
             // A worker's panic was delivered as an error, or shows as `Lost`.

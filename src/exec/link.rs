@@ -28,7 +28,7 @@ pub(crate) fn link<T: Send + 'static>(
         depth,
         stop,
         passed: 0,
-        state: State::Waiting(upstream),
+        state: Phase::Waiting(upstream),
         burst: Vec::new().into_iter(),
     })
 }
@@ -44,7 +44,7 @@ enum Message<T> {
     End,
 }
 
-enum State<T> {
+enum Phase<T> {
     Waiting(Running<T>),
     Moving { messages: Receiver<Message<T>>, hand: Hand<T>, thread: JoinHandle<()> },
     Ended,
@@ -55,7 +55,7 @@ struct Link<T> {
     depth: usize,
     stop: Stop,
     passed: u64,
-    state: State<T>,
+    state: Phase<T>,
     burst: IntoIter<Result<T>>,
 }
 
@@ -69,7 +69,7 @@ impl<T: Send + 'static> Link<T> {
         let hand = Hand::default();
         let carrier = Carrier { label: self.label, first: self.passed, burst, hand: hand.clone(), sender };
         let thread = spawn(self.label, move || carrier.carry(upstream))?;
-        self.state = State::Moving { messages, hand, thread };
+        self.state = Phase::Moving { messages, hand, thread };
         Ok(())
     }
 }
@@ -83,7 +83,7 @@ impl<T: Send + 'static> Pull for Link<T> {
                 return item.map(Some);
             }
             let message = match &self.state {
-                State::Moving { messages, hand, .. } => match messages.try_recv() {
+                Phase::Moving { messages, hand, .. } => match messages.try_recv() {
                     Err(TryRecvError::Empty) => {
                         let mut open = hand.lock().unwrap_or_else(PoisonError::into_inner);
                         // A burst that was sent since comes before what lies in the hand now.
@@ -98,9 +98,9 @@ impl<T: Send + 'static> Pull for Link<T> {
                     }
                     other => other.map_err(drop),
                 },
-                State::Ended => return Ok(None),
-                State::Waiting(_) => {
-                    if let State::Waiting(upstream) = std::mem::replace(&mut self.state, State::Ended) {
+                Phase::Ended => return Ok(None),
+                Phase::Waiting(_) => {
+                    if let Phase::Waiting(upstream) = std::mem::replace(&mut self.state, Phase::Ended) {
                         self.start(upstream)?;
                     }
                     continue;
@@ -118,7 +118,7 @@ impl<T: Send + 'static> Pull for Link<T> {
     }
 
     fn skip(&mut self, n: u64) -> Result<u64> {
-        if let State::Waiting(upstream) = &mut self.state {
+        if let Phase::Waiting(upstream) = &mut self.state {
             let passed = upstream.skip(n)?;
             self.passed += passed;
             return Ok(passed);
@@ -129,7 +129,7 @@ impl<T: Send + 'static> Pull for Link<T> {
 
 impl<T> Link<T> {
     fn finish(&mut self) {
-        if let State::Moving { messages, thread, .. } = std::mem::replace(&mut self.state, State::Ended) {
+        if let Phase::Moving { messages, thread, .. } = std::mem::replace(&mut self.state, Phase::Ended) {
             drop(messages);
             // A panic of the thread was delivered as an error, or shows as `Lost`.
             let _ = thread.join();

@@ -12,7 +12,7 @@ use super::spawn;
 use crate::error::{Error, Result, caught};
 use crate::plumbing::{Pull, Running, Stop};
 
-/// Items each worker may have ready.
+/// Items that may lie ready for each worker there is; the channel is shared.
 const AHEAD: usize = 16;
 
 /// Items that a swarm holds at most: those in the channel, and one in each worker's hand.
@@ -33,7 +33,7 @@ where
     U: Send + 'static,
 {
     let workers = workers.max(1);
-    Box::new(Swarm { label, workers, stop, state: State::Waiting(upstream, Arc::new(open)) })
+    Box::new(Swarm { label, workers, stop, state: Phase::Waiting(upstream, Arc::new(open)) })
 }
 
 type Open<T, U> = dyn Fn(T, u64) -> Result<Running<U>> + Send + Sync;
@@ -43,7 +43,7 @@ enum Message<U> {
     End,
 }
 
-enum State<T, U> {
+enum Phase<T, U> {
     Waiting(Running<T>, Arc<Open<T, U>>),
     Moving { messages: Receiver<Message<U>>, threads: Vec<JoinHandle<()>>, ended: usize },
     Ended,
@@ -53,7 +53,7 @@ struct Swarm<T, U> {
     label: &'static str,
     workers: usize,
     stop: Stop,
-    state: State<T, U>,
+    state: Phase<T, U>,
 }
 
 /// What the workers share: the upstream, while it has not ended, and the number of its next item.
@@ -67,6 +67,7 @@ struct Worker<T, U> {
     feed: Arc<Mutex<Feed<T>>>,
     open: Arc<Open<T, U>>,
     sender: Sender<Message<U>>,
+    stop: Stop,
 }
 
 impl<T: Send + 'static, U: Send + 'static> Swarm<T, U> {
@@ -76,7 +77,9 @@ impl<T: Send + 'static, U: Send + 'static> Swarm<T, U> {
         let mut threads = Vec::with_capacity(self.workers);
         for _ in 0..self.workers {
             let label = self.label;
-            let worker = Worker { label, feed: feed.clone(), open: open.clone(), sender: sender.clone() };
+            let (feed, open) = (feed.clone(), open.clone());
+            let (sender, stop) = (sender.clone(), self.stop.clone());
+            let worker = Worker { label, feed, open, sender, stop };
             match spawn(label, move || worker.run()) {
                 Ok(thread) => threads.push(thread),
                 Err(error) => {
@@ -87,7 +90,7 @@ impl<T: Send + 'static, U: Send + 'static> Swarm<T, U> {
                 }
             }
         }
-        self.state = State::Moving { messages, threads, ended: 0 };
+        self.state = Phase::Moving { messages, threads, ended: 0 };
         Ok(())
     }
 }
@@ -96,13 +99,13 @@ impl<T: Send + 'static, U: Send + 'static> Pull for Swarm<T, U> {
     type Item = U;
 
     fn pull(&mut self) -> Result<Option<U>> {
-        if let State::Waiting(..) = self.state
-            && let State::Waiting(upstream, open) = std::mem::replace(&mut self.state, State::Ended)
+        if let Phase::Waiting(..) = self.state
+            && let Phase::Waiting(upstream, open) = std::mem::replace(&mut self.state, Phase::Ended)
         {
             self.start(upstream, open)?;
         }
         loop {
-            let State::Moving { messages, ended, .. } = &mut self.state else { return Ok(None) };
+            let Phase::Moving { messages, ended, .. } = &mut self.state else { return Ok(None) };
             match messages.recv() {
                 Ok(Message::Item(item)) => {
                     if item.as_ref().is_err_and(Error::is_fatal) {
@@ -128,7 +131,7 @@ impl<T: Send + 'static, U: Send + 'static> Pull for Swarm<T, U> {
 
 impl<T, U> Swarm<T, U> {
     fn finish(&mut self) {
-        if let State::Moving { messages, threads, .. } = std::mem::replace(&mut self.state, State::Ended) {
+        if let Phase::Moving { messages, threads, .. } = std::mem::replace(&mut self.state, Phase::Ended) {
             drop(messages);
             // A worker's panic was delivered as an error, or shows as `Lost`.
             threads.into_iter().for_each(|t| drop(t.join()));
@@ -164,7 +167,9 @@ impl<T, U> Worker<T, U> {
         let mut feed = self.feed.lock().unwrap_or_else(PoisonError::into_inner);
         let position = feed.position;
         let upstream = feed.upstream.as_mut()?;
-        let item = caught(self.label, position, || upstream.pull()).transpose();
+        // Streams may all be empty: the flag is the only thing that is heard then.
+        let pull = || self.stop.check().and_then(|()| upstream.pull());
+        let item = caught(self.label, position, pull).transpose();
         feed.position += 1;
         if item.as_ref().is_none_or(|item| item.as_ref().is_err_and(Error::is_fatal)) {
             feed.upstream = None;

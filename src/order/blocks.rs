@@ -154,26 +154,36 @@ impl Deal {
 /// Slots of a group whose first rows are kept; those of larger groups are worked out for each row.
 const KEPT_SLOTS: u64 = 4096;
 
-/// The group being given out: a range of dealt places, their permutation, and where its blocks start.
+/// A group's permutation, and the first row of the block in each of its slots.
+struct Group {
+    order: Permutation,
+    firsts: Vec<u64>,
+}
+
+/// The group being given out, a range of dealt places from slot `slot` on.
 #[derive(Default)]
 struct Hand {
     start: u64,
     len: u64,
-    order: Option<Arc<Permutation>>,
     slot: u64,
-    firsts: Vec<u64>,
+    group: Option<Arc<Group>>,
 }
 
 impl Hand {
-    fn of(deal: &Deal, place: u64, recent: &mut Recent) -> Hand {
+    fn of(deal: &Deal, place: u64, recent: &mut Recent<Group>) -> Hand {
         let number = deal.slot(place) / deal.group;
-        let start = deal.start(number * deal.group);
-        let len = deal.start((number + 1).saturating_mul(deal.group)) - start;
-        let make = || Permutation::new(len, RandomStream::new(deal.how.seed, "group", deal.epoch, number));
-        let order = Some(recent.get((deal.epoch, number), make));
         let slot = number * deal.group;
-        let slots = slot..slot.saturating_add(deal.group.min(KEPT_SLOTS)).min(deal.slot(start + len - 1) + 1);
-        Hand { start, len, order, slot, firsts: slots.map(|slot| deal.first(slot)).collect() }
+        let start = deal.start(slot);
+        let len = deal.start((number + 1).saturating_mul(deal.group)) - start;
+        let group = recent.get((deal.epoch, number), || {
+            let slots =
+                slot..slot.saturating_add(deal.group.min(KEPT_SLOTS)).min(deal.slot(start + len - 1) + 1);
+            Group {
+                order: Permutation::new(len, RandomStream::new(deal.how.seed, "group", deal.epoch, number)),
+                firsts: slots.map(|slot| deal.first(slot)).collect(),
+            }
+        });
+        Hand { start, len, slot, group: Some(group) }
     }
 
     fn holds(&self, place: u64) -> bool {
@@ -182,9 +192,10 @@ impl Hand {
 
     /// The row at place `place`, which it holds.
     fn row(&self, deal: &Deal, place: u64) -> u64 {
-        let dealt = self.start + self.order.as_ref().map_or(0, |order| order.at(place - self.start));
+        let Some(group) = &self.group else { return place };
+        let dealt = self.start + group.order.at(place - self.start);
         let slot = deal.slot(dealt);
-        let kept = self.firsts.get((slot - self.slot) as usize);
+        let kept = group.firsts.get((slot - self.slot) as usize);
         kept.copied().unwrap_or_else(|| deal.first(slot)) + (dealt - deal.start(slot))
     }
 }

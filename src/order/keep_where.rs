@@ -10,6 +10,7 @@ use std::sync::Arc;
 use super::Epochs;
 use crate::data::{Batch, Row};
 use crate::dataset::Dataset;
+use crate::digest;
 use crate::error::{BoxError, Error, Result, caught};
 use crate::plumbing::{Order, Resolver};
 
@@ -223,7 +224,8 @@ impl Order for KeepOrder {
 
     fn describe(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.inner.describe(out)?;
-        write!(out, ".{}([{} of {} rows])", self.verb, self.list.kept, self.list.rows)
+        let digest = digest::of_list(self.list.bits.iter().copied());
+        write!(out, ".{}([{} of {} rows #{digest}])", self.verb, self.list.kept, self.list.rows)
     }
 
     fn notes(&self, row_bytes: usize) -> Vec<String> {

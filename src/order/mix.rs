@@ -10,6 +10,7 @@ use std::sync::Arc;
 use super::Epochs;
 use super::join::Joined;
 use crate::dataset::Dataset;
+use crate::digest;
 use crate::error::{Error, Result};
 use crate::plumbing::{Order, Resolver};
 
@@ -241,7 +242,10 @@ impl Order for MixOrder {
         }
         match self.kind {
             Kind::Mix { .. } => out.write_str("])"),
-            Kind::Choose => write!(out, "], [{} parts])", self.turns.parts.len()),
+            Kind::Choose => {
+                let digest = digest::of_list(self.turns.parts.iter().map(|part| u64::from(*part)));
+                write!(out, "], [{} parts #{digest}])", self.turns.parts.len())
+            }
         }
     }
 

@@ -87,21 +87,21 @@ fn hash(value: u64, key: u64) -> u64 {
     mixed.wrapping_mul(MIX)
 }
 
-/// The last few permutations used, by (epoch, part): positions that alternate between epochs, as after
+/// The last few permutations used, and what goes with them, by (epoch, part): positions that alternate between epochs, as after
 /// `shuffle().repeat(2).shuffle()`, do not make a table anew each time.
-pub(super) struct Recent {
-    kept: Vec<((u64, u64), Arc<Permutation>)>,
+pub(super) struct Recent<T = Permutation> {
+    kept: Vec<((u64, u64), Arc<T>)>,
 }
 
-impl Recent {
+impl<T> Recent<T> {
     const KEPT: usize = 8;
 
-    pub(super) fn new() -> Recent {
+    pub(super) fn new() -> Recent<T> {
         Recent { kept: Vec::new() }
     }
 
     /// The permutation of this epoch and part, made by `make` if it is not among the last ones.
-    pub(super) fn get(&mut self, key: (u64, u64), make: impl FnOnce() -> Permutation) -> Arc<Permutation> {
+    pub(super) fn get(&mut self, key: (u64, u64), make: impl FnOnce() -> T) -> Arc<T> {
         if let Some((_, found)) = self.kept.iter().find(|(k, _)| *k == key) {
             return found.clone();
         }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::Epochs;
 use crate::dataset::Dataset;
+use crate::digest;
 use crate::error::{Error, Result};
 use crate::plumbing::{Order, Resolver};
 use crate::rng::RandomStream;
@@ -86,7 +87,9 @@ impl Dataset {
         if !(sum.is_finite() && sum > 0.0) && rows > 0 {
             return Err(Error::argument("sample_weighted", "weights whose sum is finite and above 0", sum));
         }
-        Ok(self.reordered(|inner| Arc::new(SampleOrder { inner, rows, seed, weights: Some(sums.into()) })))
+        let digest = digest::of_list(sums.iter().map(|sum| sum.to_bits()));
+        let weights = Some(Arc::new(Weights { sums, digest }));
+        Ok(self.reordered(|inner| Arc::new(SampleOrder { inner, rows, seed, weights })))
     }
 }
 
@@ -94,8 +97,13 @@ struct SampleOrder {
     inner: Arc<dyn Order>,
     rows: u64,
     seed: u64,
+    weights: Option<Arc<Weights>>,
+}
+
+struct Weights {
     /// For each row, the sum of the weights up to and with its own.
-    weights: Option<Arc<[f64]>>,
+    sums: Vec<f64>,
+    digest: String,
 }
 
 impl SampleOrder {
@@ -107,7 +115,8 @@ impl SampleOrder {
         for row in &mut drawn {
             *row = match &self.weights {
                 None => random.below(self.inner.len()),
-                Some(sums) => {
+                Some(weights) => {
+                    let sums = &weights.sums;
                     let at = random.uniform() * sums.last().copied().unwrap_or_default();
                     // Rounded, `at` stays below the last sum, and a row of weight 0 ends where the one before it does.
                     sums.partition_point(|sum| *sum <= at) as u64
@@ -159,8 +168,9 @@ impl Order for SampleOrder {
         self.inner.describe(out)?;
         match &self.weights {
             None => write!(out, ".sample({}, {})", self.rows, self.seed),
-            Some(sums) => {
-                write!(out, ".sample_weighted({}, [{} weights], {})", self.rows, sums.len(), self.seed)
+            Some(weights) => {
+                let (n, digest) = (weights.sums.len(), &weights.digest);
+                write!(out, ".sample_weighted({}, [{n} weights #{digest}], {})", self.rows, self.seed)
             }
         }
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::Epochs;
 use crate::dataset::Dataset;
+use crate::digest;
 use crate::error::{Error, Result};
 use crate::plumbing::{Order, Resolver};
 
@@ -26,7 +27,10 @@ impl Dataset {
         let list: Arc<[u64]> = rows.into().into();
         match list.iter().find(|row| **row >= self.len()) {
             Some(row) => Err(Error::Row { row: *row, rows: self.len() }),
-            None => Ok(self.reordered(|inner| Arc::new(SelectOrder { inner, list }))),
+            None => {
+                let digest = digest::of_list(list.iter().copied());
+                Ok(self.reordered(|inner| Arc::new(SelectOrder { inner, list, digest })))
+            }
         }
     }
 }
@@ -34,6 +38,7 @@ impl Dataset {
 struct SelectOrder {
     inner: Arc<dyn Order>,
     list: Arc<[u64]>,
+    digest: String,
 }
 
 impl Order for SelectOrder {
@@ -68,7 +73,7 @@ impl Order for SelectOrder {
 
     fn describe(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.inner.describe(out)?;
-        write!(out, ".select([{} rows])", self.list.len())
+        write!(out, ".select([{} rows #{}])", self.list.len(), self.digest)
     }
 
     fn notes(&self, row_bytes: usize) -> Vec<String> {

@@ -87,7 +87,7 @@ where
     }
 
     fn open(&self, run: &Run) -> Result<Running<T>> {
-        let state = State::Waiting(self.factory.clone());
+        let state = Phase::Waiting(self.factory.clone());
         Ok(Box::new(GeneratorPull { run: run.clone(), position: 0, state }))
     }
 
@@ -100,7 +100,7 @@ where
     }
 }
 
-enum State<F, I> {
+enum Phase<F, I> {
     Waiting(Arc<F>),
     Running(I),
     Ended,
@@ -109,7 +109,7 @@ enum State<F, I> {
 struct GeneratorPull<F, I> {
     run: Run,
     position: u64,
-    state: State<F, I>,
+    state: Phase<F, I>,
 }
 
 impl<T, F, I> Pull for GeneratorPull<F, I>
@@ -123,11 +123,11 @@ where
         self.run.stop.check()?;
         let (epoch, position, state) = (self.run.epoch, self.position, &mut self.state);
         let item = caught("generator", position, || {
-            if let State::Waiting(factory) = state {
-                *state = State::Running(factory(epoch));
+            if let Phase::Waiting(factory) = state {
+                *state = Phase::Running(factory(epoch));
             }
             match state {
-                State::Running(items) => Ok(items.next()),
+                Phase::Running(items) => Ok(items.next()),
                 _ => Ok(None),
             }
         });
@@ -136,11 +136,11 @@ where
             Ok(Some(Ok(item))) => Ok(Some(item)),
             Ok(Some(Err(source))) => Err(Error::User { stage: "generator", position, source }),
             Ok(None) => {
-                self.state = State::Ended;
+                self.state = Phase::Ended;
                 Ok(None)
             }
             Err(error) => {
-                self.state = State::Ended;
+                self.state = Phase::Ended;
                 Err(error)
             }
         }

@@ -72,12 +72,12 @@ impl Npy {
     /// [`Error::Argument`] for an empty list.
     pub fn open_many<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<Npy> {
         let paths: Vec<PathBuf> = paths.into_iter().map(|p| p.as_ref().to_owned()).collect();
-        let (Some(first), Some(last)) = (paths.first(), paths.last()) else {
+        let Some(first) = paths.first() else {
             return Err(Error::argument("Npy::open_many", "at least one file", "none"));
         };
         let expression = match paths.len() {
             1 => format!("npy({first:?})"),
-            n => format!("npy([{first:?} .. {last:?}; {n} files])"),
+            _ => format!("npy({})", pile::listed(&paths)),
         };
         let alone = paths.len() == 1;
         let files: Result<Vec<File>> = paths.iter().map(|path| File::open(path, false, alone)).collect();

@@ -11,12 +11,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::cells::{Block, Cells, Form, Store};
 use crate::data::{Convert, DType};
+use crate::digest;
 use crate::error::{Error, Result};
 use crate::sys::{Grid, Map, Stamp, open_files_limit};
-
-/// FNV-1a, 64 bits: thousands of files' lengths and times in one number that is the same in every run.
-const FNV_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
-const FNV_PRIME: u64 = 0x0100_0000_01b3;
 
 /// One file's share of a pile.
 pub(super) struct Part {
@@ -183,12 +180,19 @@ impl Cells for Pile {
     }
 
     fn stamp(&self) -> Option<String> {
-        let digest = self.parts.iter().fold(FNV_BASIS, |digest, part| {
-            let text = format!("{:?}: {}\n", part.path, part.stamp);
-            text.bytes().fold(digest, |digest, byte| (digest ^ u64::from(byte)).wrapping_mul(FNV_PRIME))
-        });
+        // Thousands of files' lengths and times in one number.
+        let texts = self.parts.iter().map(|part| format!("{:?}: {}\n", part.path, part.stamp));
+        let digest = digest::of_bytes(texts.flat_map(String::into_bytes));
         Some(format!("{}: {} files with digest {digest:016x}", self.expression, self.parts.len()))
     }
+}
+
+/// Many files for an expression: the first, the last, how many, and a digest of all names in order.
+pub(super) fn listed(paths: &[PathBuf]) -> String {
+    let (Some(first), Some(last)) = (paths.first(), paths.last()) else { return "[]".into() };
+    let names = paths.iter().map(|path| path.file_name().unwrap_or_default().as_encoded_bytes());
+    let digest = digest::of_list(names.map(|name| digest::of_bytes(name.iter().copied())));
+    format!("[{first:?} .. {last:?}; {} files #{digest}]", paths.len())
 }
 
 /// The files that match `pattern`, in the order of their names.

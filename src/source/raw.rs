@@ -147,13 +147,13 @@ impl IntoColumn for Raw {
             Paths::List(paths) => paths.clone(),
             Paths::Pattern(pattern) => pile::glob("Raw::glob", pattern)?,
         };
-        let (Some(first), Some(last)) = (paths.first(), paths.last()) else {
+        let Some(first) = paths.first() else {
             return Err(Error::argument("Raw::many", "at least one file", "none"));
         };
         let kind = format!("{}, {:?}", self.dtype, self.shape);
         let expression = match paths.len() {
             1 => format!("raw({first:?}, {kind})"),
-            n => format!("raw([{first:?} .. {last:?}; {n} files], {kind})"),
+            _ => format!("raw({}, {kind})", pile::listed(&paths)),
         };
         let swap = self.big_endian != cfg!(target_endian = "big");
         let form = Form { dtype: self.dtype, swap, shape: self.shape.clone(), strides: Vec::new() };

@@ -60,8 +60,8 @@ impl Dataset {
     /// Each row is copied once, from the file or memory straight into its batch. A batch's memory is its own: it stays as it is for
     /// as long as it is held, and is used again afterwards.
     ///
-    /// **Order:** kept · **Holds:** three batches, or two a worker · **Threads:** one, or the
-    /// [`workers`](Stream::workers)
+    /// **Order:** kept · **Holds:** three batches, up to 18 small ones of files, or two a worker · **Threads:** one, or the
+    /// [`workers`](Stream::workers); one more while shuffled rows have to be waited for
     ///
     /// # Examples
     /// ```
@@ -142,9 +142,13 @@ impl BatchStage {
         (self.dataset.spec().row_bytes() as u64).saturating_add(mask).saturating_mul(self.room() as u64)
     }
 
-    /// Batches that are gathered before the first of them is handed on, where there is one lane.
+    /// Batches that are gathered before the first of them is handed on, where there is one lane. Only files have to be confirmed.
     fn burst(&self) -> u64 {
-        (BURST_BYTES / self.bytes().max(1)).clamp(1, BURST)
+        if self.dataset.source().stamps().is_empty() {
+            return 1;
+        }
+        let batches = self.last.batches(self.dataset.len(), self.rows as u64);
+        (BURST_BYTES / self.bytes().max(1)).min(BURST).min(batches).max(1)
     }
 
     /// How many batches are gathered at once, and how many parts each is split into.
@@ -200,6 +204,7 @@ impl Stage for BatchStage {
         let spec = self.spec()?;
         let (lanes, parts) = self.workers(run);
         let stop = if lanes > 1 { run.stop.child() } else { run.stop.clone() };
+        let run = Run { stop: stop.clone(), ..run.clone() };
         let jobs = Jobs {
             resolver: self.dataset.inner().open()?,
             next: start,
@@ -210,7 +215,7 @@ impl Stage for BatchStage {
         let gather = Gather::new(self, spec, parts)?;
         let jobs: Running<Vec<u64>> = match (&gather.cold, self.dataset.inner().locality()) {
             (Some(cold), Some(near)) => {
-                Box::new(Ahead::new(Box::new(jobs), gather.source.clone(), near, cold.clone(), run))
+                Box::new(Ahead::new(Box::new(jobs), gather.source.clone(), near, cold.clone(), &run))
             }
             _ => Box::new(jobs),
         };
@@ -389,7 +394,9 @@ impl BatchPull {
         if self.ready.is_empty() {
             return Ok(());
         }
-        self.burst = (self.burst * 2).min(self.most);
+        // While the disk is waited for, whoever waits for the first batch should not wait for the others.
+        let cold = self.gather.cold.as_ref().is_some_and(Cold::is_cold);
+        self.burst = if cold { 1 } else { (self.burst * 2).min(self.most) };
         self.gather.source.confirm().inspect_err(|_| self.ready.clear())
     }
 }

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use crate::data::Length;
+use crate::digest;
 use crate::error::{Error, Result};
 use crate::plumbing::{Outline, Pull, Run, Running, Stage, Upstream};
 use crate::stream::Stream;
@@ -119,7 +120,10 @@ impl Stage for ListStage {
         }
         let call = match self.list.len() {
             0..=8 => format!("{:?}", self.list),
-            many => format!("[{many} choices]"),
+            many => format!(
+                "[{many} choices #{}]",
+                digest::of_list(self.list.iter().map(|choice| *choice as u64))
+            ),
         };
         Ok(Outline::source(call, Length::Exact(self.list.len() as u64)))
     }

@@ -243,6 +243,7 @@ impl Stage for DistributeStage {
             .called(format!("{verb}({rank}, {world}, {rows}){changes}"))
             // A step is the same for every rank of any number of them.
             .identified(&format!("{verb}({rows}){changes}"))
+            .ranked(rank, world)
             .mixing(self.seam, rows);
         if last == Last::Drop {
             outline = outline.dropping(len, rows);

@@ -21,7 +21,7 @@ impl<T: Send + 'static> Stream<T> {
     /// # Ok::<(), gristmill::Error>(())
     /// ```
     pub fn inspect(self, look: impl Fn(&T) + Send + Sync + 'static) -> Stream<T> {
-        self.mapped("inspect", "inspect(..)".into(), move |item, _| {
+        self.mapped_same("inspect", "inspect(..)".into(), move |item, _| {
             look(&item);
             Ok(item)
         })

@@ -19,10 +19,10 @@ impl<T: Send + 'static> Stream<T> {
     ///
     /// The fastest way to read sources whose speeds differ, and the only verb whose order depends on timing: two runs give
     /// the same items in different orders, and a [`position`](crate::Iter::position) counts items without naming them, so
-    /// that a run cannot be continued exactly. The plan warns of it.
+    /// that a run cannot be continued: `seek` and `resume` refuse. The plan warns of it.
     /// [`par_interleave`](Stream::par_interleave) is the same with its order fixed.
     ///
-    /// **Order:** none · **Holds:** `workers` streams, and 17 items of each · **Threads:** the workers, and those of the streams
+    /// **Order:** none · **Holds:** `workers` streams, and 17 items a worker in all · **Threads:** the workers, and those of the streams
     ///
     /// # Errors
     /// [`Error::Argument`] for no workers. While iterating, what keeps a stream from being opened; it ends the epoch.
@@ -77,7 +77,7 @@ where
         }
         let upstream = self.upstream.outline(run)?;
         let call = format!("{VERB}({}, ..)", self.workers);
-        let outline = upstream.step(call).length(Length::Unknown).columns(None).sized(None).warn(
+        let outline = upstream.step(call).length(Length::Unknown).columns(None).sized(None).unordered().warn(
             "par_interleave_unordered gives its items in whatever order they are ready: another in each run, and none that a position \
              could continue; par_interleave keeps one",
         );

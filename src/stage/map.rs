@@ -29,6 +29,13 @@ enum Yields {
     Varying(u64),
 }
 
+impl Yields {
+    /// The seed as an argument among others.
+    fn seed(self) -> String {
+        if let Yields::Varying(seed) = self { format!("{seed}, ") } else { String::new() }
+    }
+}
+
 type Work<T, U> = dyn Fn(T, Place) -> Result<U> + Send + Sync;
 
 impl<T: Send + 'static> Stream<T> {
@@ -45,7 +52,7 @@ impl<T: Send + 'static> Stream<T> {
     /// # Ok::<(), gristmill::Error>(())
     /// ```
     pub fn map<U: Send + 'static>(self, f: impl Fn(T) -> U + Send + Sync + 'static) -> Stream<U> {
-        self.mapped_to("map", "map(..)".into(), Yields::Others, move |item, _| Ok(f(item)))
+        self.mapped("map", "map(..)".into(), Yields::Others, move |item, _| Ok(f(item)))
     }
 
     /// Each item passed through `f`, which may fail: the error takes the item's place, and iteration goes on after it.
@@ -66,7 +73,7 @@ impl<T: Send + 'static> Stream<T> {
         U: Send + 'static,
         E: Into<BoxError>,
     {
-        self.mapped_to("try_map", "try_map(..)".into(), Yields::Others, move |item, place| {
+        self.mapped("try_map", "try_map(..)".into(), Yields::Others, move |item, place| {
             f(item).map_err(|e| failed("try_map", place, e))
         })
     }
@@ -90,7 +97,7 @@ impl<T: Send + 'static> Stream<T> {
         seed: u64,
         f: impl Fn(T, &mut RandomStream) -> U + Send + Sync + 'static,
     ) -> Stream<U> {
-        self.mapped_to(
+        self.mapped(
             "map_seeded",
             format!("map_seeded({seed}, ..)"),
             Yields::Varying(seed),
@@ -174,16 +181,16 @@ impl<T: Send + 'static> Stream<T> {
 
     /// A map that runs with its consumer; verbs that only look at or check items are made of it, and what is known of
     /// their items stays known.
-    pub(super) fn mapped<U: Send + 'static>(
+    pub(super) fn mapped_same<U: Send + 'static>(
         self,
         label: &'static str,
         call: String,
         work: impl Fn(T, Place) -> Result<U> + Send + Sync + 'static,
     ) -> Stream<U> {
-        self.mapped_to(label, call, Yields::Same, work)
+        self.mapped(label, call, Yields::Same, work)
     }
 
-    fn mapped_to<U: Send + 'static>(
+    fn mapped<U: Send + 'static>(
         self,
         label: &'static str,
         call: String,
@@ -200,10 +207,7 @@ impl<T: Send + 'static> Stream<T> {
         yields: Yields,
         work: impl Fn(T, Place) -> Result<U> + Send + Sync + 'static,
     ) -> Stream<U> {
-        let call = match yields {
-            Yields::Varying(seed) => format!("{label}({workers}, {seed}, ..)"),
-            _ => format!("{label}({workers}, ..)"),
-        };
+        let call = format!("{label}({workers}, {}..)", yields.seed());
         let (workers, work) = (Some(workers), Arc::new(work));
         self.then(|upstream| MapStage { upstream, label, call, yields, workers, work })
     }
@@ -249,9 +253,7 @@ impl<T: Send + 'static, U: Send + 'static> Stage for MapStage<T, U> {
             outline = outline.varying(self.label);
         }
         if self.workers.is_some() {
-            let seed =
-                if let Yields::Varying(seed) = self.yields { format!("{seed}, ") } else { String::new() };
-            outline = outline.identified(&format!("{}({seed}..)", self.label));
+            outline = outline.identified(&format!("{}({}..)", self.label, self.yields.seed()));
         }
         Ok(match self.lanes(run) {
             Some(workers) => outline.threads(workers, 0).holds(exec::in_flight(workers) as u64),

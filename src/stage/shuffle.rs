@@ -123,7 +123,9 @@ impl<T: Send> Pull for ShufflePull<T> {
         let item = self.buffer.swap_remove(pick);
         // The buffer is larger than the caches: waiting for the next pick's lines would be half the cost of an item.
         self.bits = self.random.next_u64();
-        let next = (u128::from(self.bits) * self.buffer.len() as u128) >> 64;
+        // The next item comes in first.
+        let places = self.buffer.len() + usize::from(self.upstream.is_some());
+        let next = (u128::from(self.bits) * places as u128) >> 64;
         if let Some(item) = self.buffer.get(next as usize) {
             fetch(item);
         }

@@ -30,6 +30,6 @@ impl Stream<Batch> {
             T::check(&spec)?;
         }
         let call = format!("typed::<{}>()", short_name::<T>());
-        Ok(self.mapped("typed", call, |batch, _| T::tensors(batch)))
+        Ok(self.mapped_same("typed", call, |batch, _| T::tensors(batch)))
     }
 }

@@ -1,19 +1,25 @@
-//! States in files: there as a whole, or not at all.
+//! The file form of `crate::state::State`: there as a whole, or not at all.
 
+use std::collections::hash_map::RandomState;
 use std::fs::{self, File};
+use std::hash::{BuildHasher, Hasher};
 use std::io::Write;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::folder::io;
 use crate::error::{Error, Result};
 use crate::state::State;
+
+/// Numbers the files that this process writes.
+static SAVES: AtomicU64 = AtomicU64::new(0);
 
 impl State {
     /// Writes the state to a file: to one beside it first, which is on the disk before it is renamed, so that whoever reads `path`
     /// finds this state or the one before it, whenever the machine stops.
     ///
     /// # Errors
-    /// [`Error::Io`]; the file at `path` is as it was then.
+    /// [`Error::Io`]. The file at `path` is as it was then, or the new state if it was only the folder that could not be synced.
     ///
     /// # Examples
     /// ```
@@ -35,8 +41,11 @@ impl State {
         let Some(name) = path.file_name() else {
             return Err(Error::argument("State::save", "a file with a name", format!("{path:?}")));
         };
+        // A name of its own: other threads, and ranks on other machines, may be saving to the same path.
+        let (number, place) =
+            (SAVES.fetch_add(1, Ordering::Relaxed), RandomState::new().build_hasher().finish());
         let mut aside = name.to_owned();
-        aside.push(format!(".{}.part", std::process::id()));
+        aside.push(format!(".{}-{number}-{place:016x}.part", std::process::id()));
         let part = path.with_file_name(aside);
         let written = self.write(&part).and_then(|()| fs::rename(&part, path).map_err(io("rename", &part)));
         if written.is_err() {
@@ -54,7 +63,7 @@ impl State {
             source: error.into(),
         })?;
         text.push('\n');
-        let mut file = File::create(path).map_err(io("create", path))?;
+        let mut file = File::create_new(path).map_err(io("create", path))?;
         file.write_all(text.as_bytes()).map_err(io("write", path))?;
         file.sync_all().map_err(io("sync", path))
     }

@@ -10,6 +10,7 @@ use std::sync::{Arc, OnceLock};
 use memmap2::{Advice, MmapOptions, MmapRaw};
 
 use super::copy::{Grid, copy_rows};
+use super::guard::{Watch, unreadable};
 use crate::error::{Error, Result};
 
 /// A whole file, mapped.
@@ -17,6 +18,8 @@ pub(crate) struct Map {
     path: PathBuf,
     file: Arc<File>,
     stamp: Stamp,
+    /// Before `memory`: fields are dropped in this order, and what is not mapped must not be watched.
+    watch: Option<Watch>,
     memory: Option<MmapRaw>,
     /// The same file mapped once more, for rows in no order.
     scattered: OnceLock<Arc<Map>>,
@@ -80,6 +83,7 @@ impl Map {
             path: path.to_owned(),
             file: Arc::new(file),
             stamp: Stamp::of(&meta),
+            watch: None,
             memory: None,
             scattered: OnceLock::new(),
         })
@@ -96,6 +100,7 @@ impl Map {
             if memory.len() as u64 != self.stamp.len {
                 self.verify()?;
             }
+            self.watch = Watch::new(memory.as_ptr(), memory.len());
             self.memory = Some(memory);
         }
         Ok(self)
@@ -110,6 +115,7 @@ impl Map {
                 path: self.path.clone(),
                 file: self.file.clone(),
                 stamp: self.stamp,
+                watch: None,
                 memory: None,
                 scattered: OnceLock::new(),
             };
@@ -154,7 +160,7 @@ impl Map {
     ) -> Result<()> {
         let (block, len) = self.memory.as_ref().map_or((std::ptr::null(), 0), |m| (m.as_ptr(), m.len()));
         // SAFETY: the map is `len` bytes long, readable, and lives as long as `self`. Pages that another process cut
-        // off are the file contract's matter (see the module above).
+        // off, or that the disk cannot give, are the guard's matter.
         let copied = unsafe { copy_rows(block, len, grid, rows, into, place) };
         match copied {
             true => Ok(()),
@@ -170,9 +176,12 @@ impl Map {
     pub(crate) fn verify(&self) -> Result<()> {
         let io = |source| Error::Io { action: "inspect", path: self.path.clone(), source };
         let now = Stamp::of(&self.file.metadata().map_err(io)?);
-        match now == self.stamp {
-            true => Ok(()),
-            false => Err(self.stamp.differs(&self.path, &now)),
+        if now != self.stamp {
+            return Err(self.stamp.differs(&self.path, &now));
+        }
+        match self.watch.as_ref().is_some_and(Watch::faulted) {
+            true => Err(Error::Io { action: "read", path: self.path.clone(), source: unreadable() }),
+            false => Ok(()),
         }
     }
 

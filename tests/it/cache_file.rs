@@ -169,6 +169,37 @@ fn a_folder_of_another_pipeline_is_refused_with_the_reason() {
     assert_eq!((values(&many()).len(), values(&many()).len()), (1, 1));
     std::fs::File::options().append(true).open(&parts[1]).unwrap().set_modified(time).unwrap();
     assert!(refusal(&many()).contains("2 files with digest"));
+    // A file of one of several streams, or of the choices among them.
+    let one = || from(1).map(|batch| batch);
+    let mixed = || {
+        Stream::mix([(one(), 1), (numbers(3).map(|n| n as u32).batch(1), 1)]).cache_file(dir.path("mixed"))
+    };
+    let picks = || from(1).map(|batch| batch.column::<u32>("0").unwrap()[0] as usize % 2);
+    let chosen =
+        || Stream::choose([numbers(3).batch(1), numbers(3).batch(1)], picks()).cache_file(dir.path("chosen"));
+    for stream in [mixed(), chosen()] {
+        assert_eq!(values(&stream).len(), values(&stream).len());
+    }
+    let file = std::fs::File::options().append(true).open(&path).unwrap();
+    file.set_modified(time + std::time::Duration::from_secs(9)).unwrap();
+    for stream in [mixed(), chosen()] {
+        assert!(refusal(&stream).contains("bytes modified at"));
+    }
+}
+
+#[test]
+fn a_cache_that_is_written_to_while_it_is_read_is_an_error() {
+    let dir = Dir::new();
+    let stream = cached(900, 2, &dir.path("cache"));
+    values(&stream);
+    let mut iter = stream.iter().unwrap();
+    iter.next().unwrap().unwrap();
+    let column = std::fs::File::options().append(true).open(dir.path("cache/00000.0-0.npy")).unwrap();
+    column.set_modified(std::time::UNIX_EPOCH).unwrap();
+    let rest: Vec<_> = iter.collect();
+    let (last, before) = rest.split_last().unwrap();
+    assert!(before.len() < 400 && before.iter().all(Result::is_ok));
+    assert!(matches!(last, Err(gristmill::Error::Changed { .. })), "{last:?}");
 }
 
 #[test]

@@ -196,15 +196,26 @@ const CHANGES: [(&str, Change); 4] = [
     }),
 ];
 
-/// The same 2,000 rows in three kinds of files.
-fn sources(dir: &Dir) -> [(PathBuf, Dataset); 3] {
+/// The same 2,000 rows in every kind of source over files, with a file of it.
+fn sources(dir: &Dir) -> Vec<(PathBuf, Dataset)> {
     let payload: Vec<u8> = (0..2000u32).map(|row| row as u8).collect();
     let array = npy("'|u1'", false, "(2000,)", &payload);
     let (one, raw, first) =
         (dir.put("one.npy", &array), dir.put("raw.bin", &payload), dir.put("1.npy", &array));
     let empty = dir.put("0.npy", &npy("'|u1'", false, "(0,)", &[]));
-    [
-        (one.clone(), Dataset::from_slices(Npy::open(one).unwrap()).unwrap()),
+    let open = |path: &Path| Dataset::from_slices(Npy::open(path).unwrap()).unwrap();
+    let half = |name, odd| {
+        let payload: Vec<u8> = payload.iter().copied().skip(odd).step_by(2).collect();
+        dir.put(name, &npy("'|u1'", false, "(1000,)", &payload))
+    };
+    let (even, odd) = (half("even.npy", 0), half("odd.npy", 1));
+    let (joined, folder) = (dir.put("joined.npy", &array), dir.path("set"));
+    Dataset::from_slices(payload.clone()).unwrap().batch(100).save(&folder).unwrap();
+    vec![
+        (even.clone(), Dataset::mix([(&open(&even), 1), (&open(&odd), 1)]).unwrap()),
+        (joined.clone(), open(&joined).concat(&open(&empty)).unwrap()),
+        (folder.join("00000.0-0.npy"), Dataset::load(&folder).unwrap()),
+        (one.clone(), open(&one)),
         (raw.clone(), Dataset::from_slices(Raw::new(raw, DType::U8, &[])).unwrap()),
         (first.clone(), many(&[empty, first]).unwrap()),
     ]

@@ -1,7 +1,5 @@
 //! `par_interleave_unordered` reads streams made from items at once; what comes out is compared as a multiset.
 
-use std::sync::{Arc, Mutex, mpsc};
-
 use gristmill::{Dataset, Length, Stream, Threads};
 use proptest::prelude::*;
 
@@ -94,24 +92,24 @@ fn a_panic_is_the_last_thing_and_comes_once() {
 }
 
 #[test]
-fn a_slow_stream_holds_up_nobody() {
-    watchdog(|| {
-        let (go, wait) = mpsc::channel::<()>();
-        let wait = Arc::new(Mutex::new(wait));
-        let stream = numbers(50).par_interleave_unordered(2, move |n| {
-            let wait = wait.clone();
-            Dataset::from_generator(move |_| {
-                if n == 0 {
-                    let _ = wait.lock().unwrap().recv();
-                }
-                [n]
-            })
-        });
-        let mut iter = stream.iter().unwrap();
-        let first: Vec<u64> = iter.by_ref().take(49).map(|n| n.unwrap()).collect();
-        assert!(!first.contains(&0));
-        drop(go);
-        assert_eq!(drain(&mut iter), [Ok(0)]);
+fn a_run_cannot_be_continued_and_says_so() {
+    let stream = numbers(9).par_interleave_unordered(3, sequence).map(|n| n);
+    let mut iter = stream.iter().unwrap();
+    assert!(stream.resume(&iter.state()).is_ok(), "from the start there is nothing to continue");
+    iter.next();
+    let refused = stream.resume(&iter.state()).unwrap_err().to_string();
+    assert!(refused.contains("a stream whose order is fixed"), "{refused}");
+    assert!(numbers(5).zip(stream).seek(gristmill::Position { epoch: 0, item: 1 }).is_err());
+}
+
+#[test]
+fn an_endless_search_is_let_go_of_when_all_streams_are_empty() {
+    alone(|| {
+        let items = Dataset::from_generator(|_| [1, 2].into_iter().chain((0..).map(|_| 0)));
+        let mut iter = items.par_interleave_unordered(3, sequence).iter().unwrap();
+        iter.by_ref().take(3).for_each(drop);
+        drop(iter);
+        no_thread_is_left();
     });
 }
 

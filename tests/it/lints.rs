@@ -104,6 +104,9 @@ fn a_cache_of_what_should_vary() {
         warning(known(10).resample(1, [(1.0, 1.0)], |_| 0).batch(2).cache_file("x")).contains("resample")
     );
     assert!(warnings(rows(10).shuffle(Shuffle::full(1).fixed()).batch(5).cache()).is_empty());
+    let choices = known(2).map(|n| n as usize).shuffle_buffer(2, 1);
+    let chosen = Stream::choose([known(3), known(3)], choices).cache();
+    assert!(warnings(chosen)[0].contains("so shuffle_buffer above it"));
     assert!(warnings(known(10).cache().map_seeded(1, |n, _| n)).is_empty());
     assert!(warnings(known(10).cache().shuffle_buffer(5, 1).batch(2).cache_bytes(1000)).len() == 1);
 }

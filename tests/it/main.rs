@@ -19,6 +19,7 @@ mod cut;
 mod declare;
 mod distribute;
 mod enumerate;
+mod faults;
 mod field_cases;
 mod files;
 mod filter;

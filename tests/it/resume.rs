@@ -73,7 +73,7 @@ fn what_changes_the_items_is_refused_by_name() {
     {
         let text = refused(&other, &saved);
         assert!(
-            text.contains(&format!("the state's {field} are")) && text.contains("this stream's are"),
+            text.contains(&format!("the {field} of the state: ")) && text.contains("; of this stream: "),
             "{text}"
         );
     }
@@ -81,6 +81,19 @@ fn what_changes_the_items_is_refused_by_name() {
     assert!(refused(&seeded(1), &state(&seeded(2), 0, 3)).contains("par_map_seeded(1, ..)"));
     let two = |second| numbers(9).zip(numbers(9).take(second)).concat(numbers(2).zip(numbers(3)));
     assert!(refused(&two(5), &state(&two(6), 0, 3)).contains("take(5)"));
+    let listed = |list: [u64; 3]| rows(9).select(list).unwrap().batch(1);
+    assert!(refused(&listed([1, 2, 3]), &state(&listed([3, 2, 1]), 0, 1)).contains("select([3 rows #"));
+    let weighted = |weight| rows(2).sample_weighted(9, [1.0, weight], 1).unwrap().batch(1);
+    assert!(refused(&weighted(2.0), &state(&weighted(3.0), 0, 1)).contains("[2 weights #"));
+    let kept = |n| {
+        let keep = move |row: &gristmill::Row| Ok(row.value::<u64>("0")? % 9 == n);
+        rows(90).keep_where(["0"], keep, |_, _| {}).unwrap().batch(1)
+    };
+    assert!(refused(&kept(1), &state(&kept(2), 0, 1)).contains("[10 of 90 rows #"));
+    let chosen = |list: [u32; 4]| Dataset::choose([&rows(9), &rows(8)], list).unwrap().batch(1);
+    assert!(refused(&chosen([0, 1, 0, 1]), &state(&chosen([0, 1, 1, 0]), 0, 1)).contains("[4 parts #"));
+    let named = |name: &'static str| Dataset::from_slices(((name, vec![1, 2]),)).unwrap().batch(1);
+    assert!(refused(&named("a/x"), &state(&named("b/x"), 0, 1)).contains("sources"));
     let mixed = |n| Stream::mix([(numbers(9).prefetch(2), 1), (numbers(9).skip(n), 2)]);
     assert!(refused(&mixed(1), &state(&mixed(2), 0, 3)).contains("skip(1)"));
     let mixed = |ahead| Stream::mix([(numbers(9).prefetch(ahead), 1), (numbers(9), 2)]);
@@ -94,7 +107,12 @@ fn another_form_or_other_orders_are_refused_by_name() {
     for field in ["form", "orders"] {
         let newer = text.replace(&format!("\"{field}\":1"), &format!("\"{field}\":7"));
         let refused = refused(&stream, &serde_json::from_str(&newer).unwrap());
-        assert!(refused.contains(&format!("the state's {field} are 7, this stream's are 1")), "{refused}");
+        assert!(
+            refused.contains(&format!(
+                "the {field} of the state: 7; of this stream: 1; resume with the version"
+            )),
+            "{refused}"
+        );
     }
 }
 
@@ -143,6 +161,13 @@ fn ranks_go_on_as_another_number_of_ranks() {
             assert_eq!(&parts, global, "{world} ranks");
         }
     }
+    // Where items are no longer steps, a state is one rank's.
+    let single = |rank, world| make(rank, world).unbatch();
+    let mine = state(&single(0, 4), 1, 78);
+    assert!(single(0, 4).resume(&mine).is_ok());
+    for other in [single(0, 8), single(1, 4)] {
+        assert!(refused(&other, &mine).contains("[rank "));
+    }
     assert!(refused(&rows.distribute(0, 4, 48).unwrap(), &saved[0]).contains("distribute(48)"));
     let uneven = rows.distribute(0, 5, 24).unwrap_err().to_string();
     assert!(uneven.contains("20 or 25"), "{uneven}");
@@ -179,15 +204,33 @@ fn a_state_survives_a_file_and_a_file_is_never_half_a_state() {
 }
 
 #[test]
-fn a_full_disk_leaves_the_state_before() {
+fn many_may_save_to_one_path() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("input.json");
+    let stream = rows(90).batch(4);
+    state(&stream, 0, 0).save(&path).unwrap();
+    std::thread::scope(|scope| {
+        for n in 0..4 {
+            let (stream, path) = (&stream, &path);
+            scope.spawn(move || (0..50).for_each(|_| state(stream, 0, n).save(path).unwrap()));
+        }
+        (0..200).for_each(|_| assert!(State::load(&path).unwrap().position().item < 4));
+    });
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn what_cannot_be_written_leaves_the_state_before() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("input.json");
     let stream = rows(90).batch(4);
     state(&stream, 0, 3).save(&path).unwrap();
-    // The name of the file that is written aside is taken by a folder: it cannot be created, as on a full disk.
-    std::fs::create_dir(dir.path().join(format!("input.json.{}.part", std::process::id()))).unwrap();
-    assert!(state(&stream, 0, 9).save(&path).is_err());
-    assert_eq!(State::load(&path).unwrap().position().item, 3);
+    // The file that is written aside has a longer name than this folder's file system takes.
+    let long = dir.path().join("x".repeat(250));
+    std::fs::rename(&path, &long).unwrap();
+    assert!(state(&stream, 0, 9).save(&long).is_err());
+    assert_eq!(State::load(&long).unwrap().position().item, 3);
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
 }
 
 proptest! {

@@ -32,7 +32,7 @@ fn scenarios<T: PartialEq + std::fmt::Debug + Send + 'static>(stream: &Stream<T>
 }
 
 #[test]
-fn c70_every_stage_and_a_long_chain_continue_where_they_were_left() {
+fn c70_a_long_chain_continues_where_it_was_left() {
     // Each verb alone is held to the same by `reopens` in the file of its name.
     let chain = range(24)
         .shuffle(Shuffle::buffer(7, 3))
