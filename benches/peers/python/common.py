@@ -12,7 +12,7 @@ ROWS, WIDTH = 1 << 22, 128
 ROW_BYTES = WIDTH * 4 + 4
 ROUNDS = 3
 # A round is an epoch, or its first batches for so many seconds.
-SECONDS = 0.6
+SECONDS = 0.5
 # No further round is begun after so many seconds: some fill a shuffle buffer for longer than all the rest takes.
 ENOUGH = 10.0
 # (name, rows in a batch, shuffled)

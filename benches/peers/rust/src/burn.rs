@@ -12,7 +12,7 @@ use burn_core::data::dataloader::{DataLoader, DataLoaderBuilder};
 use burn_core::data::dataset::{Dataset, DatasetError};
 use burn_core::tensor::{Device, Int, Tensor, TensorData};
 
-use crate::clock::{CASES, Case, measure, rate};
+use crate::clock::{Case, measure, rate};
 use crate::data::{Mapped, ROWS, WIDTH};
 
 #[derive(Clone, Debug)]
@@ -82,19 +82,14 @@ where
     if case.shuffled { builder.shuffle(1).build(dataset) } else { builder.build(dataset) }
 }
 
-pub fn run() {
-    let data = Mapped::open();
-    for case in &CASES {
-        for workers in [0, 1, 2] {
-            let ways = [
-                ("rows", loader(case, workers, ByRow, Rows(data))),
-                ("numbers", loader(case, workers, ByNumber(data), Numbers)),
-            ];
-            for (way, loader) in ways {
-                measure("Burn", way, case, workers, |start| {
-                    rate(loader.iter().map(|batch| batch.unwrap().y.dims()[0]), start)
-                });
-            }
-        }
+pub fn run(data: Mapped, case: &Case, workers: usize) {
+    let ways = [
+        ("rows", loader(case, workers, ByRow, Rows(data))),
+        ("numbers", loader(case, workers, ByNumber(data), Numbers)),
+    ];
+    for (way, loader) in ways {
+        measure("Burn", way, case, workers, |start| {
+            rate(loader.iter().map(|batch| batch.unwrap().y.dims()[0]), start)
+        });
     }
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use crate::data::{ROW_BYTES, ROWS};
 
 const ROUNDS: usize = 3;
-const LIMIT: Duration = Duration::from_millis(600);
+const LIMIT: Duration = Duration::from_millis(500);
 
 pub struct Case {
     pub name: &'static str,

@@ -10,7 +10,7 @@ use dataloader_rs::error::Result;
 use dataloader_rs::{DataLoader, Dataset, RandomSampler, Sampler, SequentialSampler};
 use ndarray::{Array1, ArrayView1};
 
-use crate::clock::{CASES, Case, measure, rate};
+use crate::clock::{Case, measure, rate};
 use crate::data::{Mapped, ROWS};
 
 struct Rows(Mapped);
@@ -73,14 +73,9 @@ fn ways<S: Sampler>(data: Mapped, case: &Case, workers: usize, sampler: impl Fn(
     });
 }
 
-pub fn run() {
-    let data = Mapped::open();
-    for case in &CASES {
-        for workers in [0, 1, 2] {
-            match case.shuffled {
-                true => ways(data, case, workers, || RandomSampler::new(1)),
-                false => ways(data, case, workers, || SequentialSampler),
-            }
-        }
+pub fn run(data: Mapped, case: &Case, workers: usize) {
+    match case.shuffled {
+        true => ways(data, case, workers, || RandomSampler::new(1)),
+        false => ways(data, case, workers, || SequentialSampler),
     }
 }
