@@ -66,9 +66,10 @@ def table(results):
         (r["case"], r["workers"]): r["gb_per_s"]
         for r in results if r["peer"] == "Gristmill" and r["way"] != "Shuffle::blocks"
     }
-    yield "| case | peer | way | workers | cores | GB/s | Mrows/s | Gristmill, GB/s | Gristmill is faster by |"
+    cases = list(dict.fromkeys(r["case"] for r in results))
+    yield "| case | peer | way | workers | cores | GB/s | Mrows/s | Gristmill, GB/s | Gristmill ÷ peer |"
     yield "|---|---|---|---|---|---|---|---|---|"
-    for r in sorted(results, key=lambda r: (-r["case"].startswith("shuffled"), -len(r["case"]), -r["gb_per_s"])):
+    for r in sorted(results, key=lambda r: (cases.index(r["case"]), -r["gb_per_s"])):
         same = ours[r["case"], r["cores"]]
         yield (
             f"| {r['case']} | {r['peer']} {r['version']} | {r['way']} | {r['workers']} | {r['cores']} "

@@ -1,7 +1,7 @@
 """tf.data over tensors in memory: it has no reader of .npy files.
 
 - "rows": `from_tensor_slices`, shuffle, batch, prefetch, the pipeline of every tutorial.
-- "numbers": `range`, shuffle, batch, and a parallel `map` that gathers the batch. The performance guide advises to vectorize so: few
+- "range, gather": `range`, shuffle, batch, and a parallel `map` that gathers the batch. The performance guide advises to vectorize so: few
   calls, each on a batch.
 - "own order": a permutation drawn outside tf.data, its batches gathered by a parallel `map`. It goes further than the guide.
 
@@ -29,7 +29,7 @@ def rows(batch, shuffle):
     return (data.shuffle(ROWS) if shuffle else data).batch(batch).prefetch(AUTOTUNE)
 
 
-def numbers(batch, shuffle):
+def range_gather(batch, shuffle):
     data = tf.data.Dataset.range(ROWS)
     data = (data.shuffle(ROWS) if shuffle else data).batch(batch)
     return data.map(gather, num_parallel_calls=AUTOTUNE).prefetch(AUTOTUNE)
@@ -46,7 +46,7 @@ def own_order(batch, shuffle):
 
 
 for case, batch, shuffle in CASES:
-    for way, make in [("rows", rows), ("numbers", numbers), ("own order", own_order)]:
+    for way, make in [("rows", rows), ("range, gather", range_gather), ("own order", own_order)]:
         if way == "own order":
             batches = lambda: make(batch, shuffle)
         else:
