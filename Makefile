@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: test format lint unit doc examples bench fixtures
+.PHONY: test format lint unit doc examples bench peers fixtures
 
 test: format lint unit doc
 
@@ -26,6 +26,10 @@ examples:
 
 bench:
 	$(CARGO) bench --bench throughput
+
+# Other input pipelines on the same work, see benches/peers/README.md. Needs Python 3.11.
+peers:
+	python3 benches/peers/run.py
 
 # Makes tests/fixtures/npy.json anew: what NumPy writes and reads. Needs Python with NumPy.
 fixtures:
