@@ -285,8 +285,8 @@ impl Outline {
     pub(crate) fn kept(mut self, keeper: &str) -> Outline {
         match self.varying.take() {
             Some(what) => self.warn(format!(
-                "{keeper} keeps epoch 0, so {what} above it comes out the same in every epoch; cache first and vary afterwards (shuffle_buffer shuffles items), \
-                 or fix it (Shuffle::fixed) if that is meant"
+                "{keeper} keeps epoch 0, so {what} above it comes out the same in every epoch; cache first and vary \
+                 afterwards (shuffle_buffer shuffles items), or fix it (Shuffle::fixed) if that is meant"
             )),
             None => self,
         }

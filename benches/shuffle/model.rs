@@ -56,8 +56,8 @@ impl Model {
             let most = scores.iter().fold(f32::MIN, |a, b| a.max(*b));
             let shares = scores.map(|score| (score - most).exp());
             let sum: f32 = shares.iter().sum();
-            for class in 0..CLASSES {
-                let error = shares[class] / sum - f32::from(u8::from(class == y));
+            for (class, share) in shares.iter().enumerate() {
+                let error = share / sum - f32::from(u8::from(class == y));
                 slope.bias[class] += error;
                 slope.weights[class].iter_mut().zip(&x).for_each(|(w, x)| *w += error * x);
             }

@@ -8,8 +8,9 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use gristmill::Shuffle;
+use gristmill::{Dataset, Shuffle};
 
 use crate::cases::{drain, open, rates, size};
 use crate::files::{self, Pair};
@@ -68,6 +69,22 @@ pub fn child(pass: &str, group: &str, options: &Options) {
                 }
             }
         }
+        // What the disk gives for the features in the block shuffle's pieces and in no order, eight at a time.
+        "pieces" => {
+            let (bytes, next) = (64 << 10, AtomicU64::new(0));
+            let pieces = Dataset::range(files[0].metadata().unwrap().len() / bytes).unwrap();
+            let order = pieces.shuffle(Shuffle::full(1)).order(0, 0, usize::MAX).unwrap();
+            std::thread::scope(|scope| {
+                for _ in 0..8 {
+                    scope.spawn(|| {
+                        let mut buffer = vec![0; bytes as usize];
+                        while let Some(piece) = order.get(next.fetch_add(1, Ordering::Relaxed) as usize) {
+                            files[0].read_exact_at(&mut buffer, piece * bytes).unwrap();
+                        }
+                    });
+                }
+            });
+        }
         _ => panic!("no pass is called {pass}"),
     });
     println!("{time}");
@@ -93,5 +110,9 @@ pub fn case(options: &Options, pass: &str, bar: &'static str) -> Outcome {
     };
     // A pass takes seconds, and the disk is what varies.
     let rounds = options.rounds.min(3);
+    if pass == "blocks" {
+        let rate = (pair.rows * pair.row_bytes as u64) as f64 / run("pieces", &group, options) / 1e9;
+        println!("  the disk's own rate for pieces of 64 KiB in no order: {rate:.3} GB/s");
+    }
     rates(&pair, alternate(rounds, || run(pass, &group, options), || run("pread", &group, options)), bar)
 }

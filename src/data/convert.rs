@@ -3,12 +3,14 @@
 //! Works on plain byte slices a few KiB at a time, so that the compiler's vector loops run out of
 //! the first-level cache while rows stream through.
 
+use bytemuck::AnyBitPattern;
 use half::{bf16, f16};
 use num_traits::AsPrimitive;
 
 use super::{DType, Number};
+use crate::sys::Piece;
 
-type CastFn = fn(&[u8], &mut [u8]);
+type CastFn = fn(&Piece<'_>, &mut [u8]);
 
 /// What is to be done to the elements of one column on their way into a batch.
 #[derive(Clone, Copy)]
@@ -40,6 +42,17 @@ impl Convert {
         self.ratio
     }
 
+    /// Converts a row's elements where they lie, into `into`; false when they have to be copied first.
+    pub(crate) fn in_one_pass(&self, from: &Piece<'_>, into: &mut [u8]) -> bool {
+        match self.cast {
+            Some(cast) if self.swap == 1 && !self.bool_bytes => {
+                cast(from, into);
+                true
+            }
+            _ => false,
+        }
+    }
+
     /// Converts whole elements of `from` into `into`. Uses `from` as working space.
     pub(crate) fn run(&self, from: &mut [u8], into: &mut [u8]) {
         match self.swap {
@@ -53,7 +66,7 @@ impl Convert {
             from.iter_mut().for_each(|b| *b = u8::from(*b != 0));
         }
         match self.cast {
-            Some(cast) => cast(from, into),
+            Some(cast) => cast(&Piece::of(from), into),
             None => into.copy_from_slice(from),
         }
     }
@@ -87,7 +100,7 @@ fn caster(from: DType, to: DType) -> Option<CastFn> {
 
 fn into_number<S>(to: DType) -> Option<CastFn>
 where
-    S: Number + AsPrimitive<i8> + AsPrimitive<i16> + AsPrimitive<i32> + AsPrimitive<i64>,
+    S: Number + AnyBitPattern + AsPrimitive<i8> + AsPrimitive<i16> + AsPrimitive<i32> + AsPrimitive<i64>,
     S: AsPrimitive<u8> + AsPrimitive<u16> + AsPrimitive<u32> + AsPrimitive<u64>,
     S: AsPrimitive<f16> + AsPrimitive<bf16> + AsPrimitive<f32> + AsPrimitive<f64>,
 {
@@ -112,12 +125,8 @@ where
     })
 }
 
-fn each<S: Number, D: Number>(from: &[u8], into: &mut [u8], cast: impl Fn(S) -> D) {
-    // Both slices are cut from aligned buffers at whole elements; a slice that is not would convert
-    // nothing, which the tests of every pair of types would show.
-    let from: &[S] = bytemuck::checked::try_cast_slice(from).unwrap_or_default();
-    let into: &mut [D] = bytemuck::checked::try_cast_slice_mut(into).unwrap_or_default();
-    for (d, s) in into.iter_mut().zip(from) {
-        *d = cast(*s);
-    }
+fn each<S: Number + AnyBitPattern, D: Number>(from: &Piece<'_>, into: &mut [u8], cast: impl Fn(S) -> D) {
+    // Cut from an aligned buffer at whole elements; a slice that is not would convert nothing, which the tests of every pair of
+    // types would show.
+    from.each(bytemuck::checked::try_cast_slice_mut(into).unwrap_or_default(), cast);
 }

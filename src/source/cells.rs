@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::data::{Convert, DType};
 use crate::error::{Error, Result};
-use crate::sys::{Grid, Map, copy_from_slice};
+use crate::sys::{Grid, Map, Piece, copy_from_slice};
 
 /// One column's rows, wherever they are.
 pub(crate) trait Cells: Send + Sync {
@@ -71,6 +71,20 @@ pub(crate) trait Memory: Send + Sync {
 }
 
 impl Store {
+    fn row(&self, grid: &Grid, row: u64) -> Result<Piece<'_>> {
+        match self {
+            Store::Map(map) => map.row(grid, row),
+            Store::Memory(memory) => {
+                let refused = || Error::Row { row, rows: grid.rows };
+                let start = usize::try_from(row)
+                    .ok()
+                    .and_then(|row| row.checked_mul(grid.stride)?.checked_add(grid.base));
+                let bytes = start.and_then(|start| memory.bytes().get(start..start.checked_add(grid.bytes)?));
+                bytes.map(Piece::of).ok_or_else(refused)
+            }
+        }
+    }
+
     fn copy(&self, grid: &Grid, rows: &[u64], into: &mut [u8], place: (usize, usize)) -> Result<()> {
         match self {
             Store::Map(map) => map.copy(grid, rows, into, place),
@@ -141,13 +155,12 @@ struct Scratch([u8; CHUNK]);
 
 impl Block {
     pub(crate) fn gather(&self, rows: &[u64], into: &mut [u8], convert: &Convert) -> Result<()> {
-        // Elements that do not fit the scratch (very long strings) go through a larger one, whole rows at a time.
-        let wide = self.form.row_bytes() > CHUNK && convert.ratio().0 <= CHUNK;
+        let wide = self.form.row_bytes() > CHUNK;
         match (convert.is_identity(), self.form.strides.is_empty()) {
             (true, true) => self.store.copy(&self.grid, rows, into, (0, self.grid.bytes)),
             (true, false) => self.copy_strided(rows, into),
             (false, _) if self.form.row_bytes() == 0 => Ok(()),
-            (false, true) if wide => self.convert_pieces(rows, into, convert),
+            (false, true) if wide && self.convert_in_one_pass(rows, into, convert)? => Ok(()),
             (false, _) => self.convert_rows(rows, into, convert),
         }
     }
@@ -182,7 +195,7 @@ impl Block {
         })
     }
 
-    /// Several rows at a time through the scratch.
+    /// Several rows at a time through the scratch; a row that is wider goes through one of its own size.
     fn convert_rows(&self, rows: &[u64], into: &mut [u8], convert: &Convert) -> Result<()> {
         let row = self.form.row_bytes();
         let mut near = Scratch([0; CHUNK]);
@@ -203,21 +216,15 @@ impl Block {
         Ok(())
     }
 
-    /// Row by row, each in pieces through the scratch.
-    fn convert_pieces(&self, rows: &[u64], into: &mut [u8], convert: &Convert) -> Result<()> {
-        let row = self.form.row_bytes();
-        let mut scratch = Scratch([0; CHUNK]);
+    /// Row by row, read where they lie: a wide row goes through the caches once. False when it has to be copied first.
+    fn convert_in_one_pass(&self, rows: &[u64], into: &mut [u8], convert: &Convert) -> Result<bool> {
         let (from_size, to_size) = convert.ratio();
-        let piece = CHUNK / from_size * from_size;
-        for (i, into) in into.chunks_mut(row / from_size * to_size).enumerate() {
-            for (start, into) in (0..row).step_by(piece).zip(into.chunks_mut(piece / from_size * to_size)) {
-                let bytes = piece.min(row - start);
-                let scratch = &mut scratch.0[..bytes];
-                self.store.copy(&self.grid.element(start, bytes), &rows[i..=i], scratch, (0, bytes))?;
-                convert.run(scratch, into);
+        for (row, into) in rows.iter().zip(into.chunks_mut(self.form.row_bytes() / from_size * to_size)) {
+            if !convert.in_one_pass(&self.store.row(&self.grid, *row)?, into) {
+                return Ok(false);
             }
         }
-        Ok(())
+        Ok(true)
     }
 }
 

@@ -1,5 +1,9 @@
 //! The copy loop: chosen rows, out of a block of memory, into a batch.
 
+use std::marker::PhantomData;
+
+use bytemuck::AnyBitPattern;
+
 /// Where rows lie in a block of bytes: row `r` is `bytes` bytes at `base + r * stride`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Grid {
@@ -21,6 +25,41 @@ impl Grid {
     /// The grid whose rows start `offset` bytes later and have `bytes` bytes: one element of each row.
     pub(crate) fn element(&self, offset: usize, bytes: usize) -> Grid {
         Grid { base: self.base.saturating_add(offset), bytes, ..*self }
+    }
+}
+
+/// One row's bytes, wherever they are: to be read element by element, and never referred to.
+pub(crate) struct Piece<'a> {
+    from: *const u8,
+    bytes: usize,
+    block: PhantomData<&'a [u8]>,
+}
+
+impl<'a> Piece<'a> {
+    /// The piece that these bytes are.
+    pub(crate) fn of(bytes: &'a [u8]) -> Piece<'a> {
+        Piece { from: bytes.as_ptr(), bytes: bytes.len(), block: PhantomData }
+    }
+
+    /// Row `row` of `grid`, if it lies inside the `len` bytes at `block`.
+    ///
+    /// # Safety
+    /// `len` bytes at `block` stay mapped and readable for as long as the piece lives. Their values may change meanwhile.
+    pub(super) unsafe fn of_row(block: *const u8, len: usize, grid: &Grid, row: u64) -> Option<Piece<'a>> {
+        (row < grid.rows && grid.fits(len)).then(|| Piece {
+            from: block.wrapping_add(grid.base + row as usize * grid.stride),
+            bytes: grid.bytes,
+            block: PhantomData,
+        })
+    }
+
+    /// Fills `into` with what `make` makes of the piece's elements, as far as there are any.
+    pub(crate) fn each<S: AnyBitPattern, D>(&self, into: &mut [D], make: impl Fn(S) -> D) {
+        let from = self.from.cast::<S>();
+        for (i, place) in into.iter_mut().take(self.bytes / size_of::<S>().max(1)).enumerate() {
+            // SAFETY: element `i` ends inside the piece, which is readable by the promise it was made under; any bits are an `S`.
+            *place = make(unsafe { from.add(i).read_unaligned() });
+        }
     }
 }
 
@@ -56,17 +95,22 @@ pub(super) unsafe fn copy_rows(
 ) -> bool {
     let Some(last) = rows.len().checked_sub(1) else { return true };
     let end = last.checked_mul(step).and_then(|n| n.checked_add(at)?.checked_add(grid.bytes));
-    let inside = rows.iter().fold(0, |most, row| most.max(*row)) < grid.rows;
+    let side_by_side = rows.windows(2).all(|pair| pair[0].wrapping_add(1) == pair[1]);
+    let most =
+        if side_by_side { rows[0].max(rows[last]) } else { rows.iter().fold(0, |most, row| most.max(*row)) };
+    let inside = most < grid.rows;
     if !inside || !grid.fits(len) || end.is_none_or(|end| end > into.len()) {
         return false;
     }
     let into = into.as_mut_ptr();
-    if grid.stride == grid.bytes && step == grid.bytes && rows.windows(2).all(|pair| pair[0] + 1 == pair[1]) {
+    if grid.stride == grid.bytes && step == grid.bytes && side_by_side {
         let piece = Grid { bytes: rows.len() * grid.bytes, ..*grid };
         let run = Checked { block, grid: &piece, rows: &rows[..1], into, at, step };
         // SAFETY: rows that follow one another without a gap, each of them and each place inside as below, are one row of
         // their bytes together.
         unsafe { run.run::<0>() };
+        // What follows is likely the next batch.
+        run.fetch(rows[last] + 1, piece.bytes);
         return true;
     }
     let run = Checked { block, grid, rows, into, at, step };

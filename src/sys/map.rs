@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 
 use memmap2::{Advice, MmapOptions, MmapRaw};
 
-use super::copy::{Grid, copy_rows};
+use super::copy::{Grid, Piece, copy_rows};
 use super::guard::{Watch, unreadable};
 use crate::error::{Error, Result};
 
@@ -167,6 +167,19 @@ impl Map {
             false => {
                 self.verify()?;
                 Err(Error::Row { row: rows.iter().copied().max().unwrap_or(0), rows: grid.rows })
+            }
+        }
+    }
+
+    /// Row `row` of `grid`, to be read where it lies.
+    pub(crate) fn row(&self, grid: &Grid, row: u64) -> Result<Piece<'_>> {
+        let (block, len) = self.memory.as_ref().map_or((std::ptr::null(), 0), |m| (m.as_ptr(), m.len()));
+        // SAFETY: as in `copy`; the piece borrows self.
+        match unsafe { Piece::of_row(block, len, grid, row) } {
+            Some(piece) => Ok(piece),
+            None => {
+                self.verify()?;
+                Err(Error::Row { row, rows: grid.rows })
             }
         }
     }

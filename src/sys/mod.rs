@@ -18,7 +18,7 @@ mod lock;
 mod map;
 
 pub(crate) use buffer::Buffer;
-pub(crate) use copy::{Grid, copy_from_slice, fetch};
+pub(crate) use copy::{Grid, Piece, copy_from_slice, fetch};
 pub use guard::switch_off_fault_guard;
 pub(crate) use lock::{Claim, claim};
 pub(crate) use map::{Map, Stamp, major_faults, open_files_limit};
