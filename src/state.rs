@@ -46,7 +46,8 @@ impl Identity {
 /// All that is needed to go on where an iterator stood, in another process, on another machine, with other numbers of threads:
 /// [`Iter::state`](crate::Iter::state) gives it, [`Stream::resume`](crate::Stream::resume) takes it.
 ///
-/// Under 1 KiB as JSON, by serde, whatever the stream holds. What is in memory instead of files is known by its shape alone. [`save`](State::save) and [`load`](State::load) keep it in a file.
+/// Under 1 KiB as JSON, by serde, whatever the stream holds. What is in memory instead of files is known by its shape alone.
+/// [`save`](State::save) and [`load`](State::load) keep it in a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
     form: u32,

@@ -144,8 +144,8 @@ fn answers(node: &Node, address: usize) -> bool {
     }
     // Before the page is there: who reads its zeros without a fault finds the mark.
     node.faulted.store(true, Ordering::SeqCst);
-    // SAFETY: plain calls that a handler may make. The page lies in one of our read-only maps, which is only ever copied from; the thread that
-    // copies is inside this handler, so the map is alive. Errno is put back, as the interrupted code may be about to read it.
+    // SAFETY: plain calls that a handler may make. The page lies in one of our read-only maps, which is only ever copied from; the thread
+    // that copies is inside this handler, so the map is alive. Errno is put back, as the interrupted code may be about to read it.
     unsafe {
         let errno = *libc::__errno_location();
         let page = libc::sysconf(libc::_SC_PAGESIZE) as usize;
