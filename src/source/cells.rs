@@ -155,12 +155,13 @@ struct Scratch([u8; CHUNK]);
 
 impl Block {
     pub(crate) fn gather(&self, rows: &[u64], into: &mut [u8], convert: &Convert) -> Result<()> {
-        let wide = self.form.row_bytes() > CHUNK;
+        // Elements that do not fit the scratch (very long strings) go through a larger one, whole rows at a time.
+        let wide = self.form.row_bytes() > CHUNK && convert.ratio().0 <= CHUNK;
         match (convert.is_identity(), self.form.strides.is_empty()) {
             (true, true) => self.store.copy(&self.grid, rows, into, (0, self.grid.bytes)),
             (true, false) => self.copy_strided(rows, into),
             (false, _) if self.form.row_bytes() == 0 => Ok(()),
-            (false, true) if wide && self.convert_in_one_pass(rows, into, convert)? => Ok(()),
+            (false, true) if wide => self.convert_wide(rows, into, convert),
             (false, _) => self.convert_rows(rows, into, convert),
         }
     }
@@ -195,7 +196,7 @@ impl Block {
         })
     }
 
-    /// Several rows at a time through the scratch; a row that is wider goes through one of its own size.
+    /// Several rows at a time through the scratch.
     fn convert_rows(&self, rows: &[u64], into: &mut [u8], convert: &Convert) -> Result<()> {
         let row = self.form.row_bytes();
         let mut near = Scratch([0; CHUNK]);
@@ -216,15 +217,26 @@ impl Block {
         Ok(())
     }
 
-    /// Row by row, read where they lie: a wide row goes through the caches once. False when it has to be copied first.
-    fn convert_in_one_pass(&self, rows: &[u64], into: &mut [u8], convert: &Convert) -> Result<bool> {
+    /// Row by row: read where it lies, so that a wide row goes through the caches once, or in pieces through the scratch.
+    fn convert_wide(&self, rows: &[u64], into: &mut [u8], convert: &Convert) -> Result<()> {
+        let row_bytes = self.form.row_bytes();
+        let mut scratch = Scratch([0; CHUNK]);
         let (from_size, to_size) = convert.ratio();
-        for (row, into) in rows.iter().zip(into.chunks_mut(self.form.row_bytes() / from_size * to_size)) {
-            if !convert.in_one_pass(&self.store.row(&self.grid, *row)?, into) {
-                return Ok(false);
+        let piece = CHUNK / from_size * from_size;
+        for (row, into) in rows.iter().zip(into.chunks_mut(row_bytes / from_size * to_size)) {
+            if convert.in_one_pass(&self.store.row(&self.grid, *row)?, into) {
+                continue;
+            }
+            for (start, into) in
+                (0..row_bytes).step_by(piece).zip(into.chunks_mut(piece / from_size * to_size))
+            {
+                let bytes = piece.min(row_bytes - start);
+                let scratch = &mut scratch.0[..bytes];
+                self.store.copy(&self.grid.element(start, bytes), &[*row], scratch, (0, bytes))?;
+                convert.run(scratch, into);
             }
         }
-        Ok(true)
+        Ok(())
     }
 }
 

@@ -201,6 +201,15 @@ fn install(chained: bool) {
     }
 }
 
+/// Asks that the host answers the fault in its page, and the guard the one in a file of the library.
+fn each_answers_its_own(dir: &Dir) {
+    let page = lost_page(dir);
+    KNOWN.store(page as usize, Ordering::SeqCst);
+    assert_eq!((touch(page), ASKED.load(Ordering::SeqCst)), (0, 1));
+    lose_a_file(dir);
+    assert_eq!(ASKED.load(Ordering::SeqCst), 1);
+}
+
 fn handler() -> usize {
     // SAFETY: only asks.
     unsafe {
@@ -217,11 +226,7 @@ fn a_handler_that_was_there_before_keeps_its_faults() {
         install(false);
         lose_a_file(&dir);
         assert_ne!(handler(), host as *const () as usize, "the guard is not installed");
-        let page = lost_page(&dir);
-        KNOWN.store(page as usize, Ordering::SeqCst);
-        assert_eq!((touch(page), ASKED.load(Ordering::SeqCst)), (0, 1));
-        lose_a_file(&dir);
-        assert_eq!(ASKED.load(Ordering::SeqCst), 1);
+        each_answers_its_own(&dir);
     });
 }
 
@@ -231,11 +236,7 @@ fn a_handler_that_comes_later_and_passes_on_leaves_us_ours() {
         let dir = Dir::new();
         lose_a_file(&dir);
         install(true);
-        let page = lost_page(&dir);
-        KNOWN.store(page as usize, Ordering::SeqCst);
-        assert_eq!((touch(page), ASKED.load(Ordering::SeqCst)), (0, 1));
-        lose_a_file(&dir);
-        assert_eq!(ASKED.load(Ordering::SeqCst), 1);
+        each_answers_its_own(&dir);
     });
 }
 

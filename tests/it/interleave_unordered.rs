@@ -1,6 +1,7 @@
 //! `par_interleave_unordered` reads streams made from items at once; what comes out is compared as a multiset.
 
-use gristmill::{Dataset, Length, Stream, Threads};
+use gristmill::plumbing::{Outline, Pull, Run, Running, Stage};
+use gristmill::{Dataset, Length, Result, Stream, Threads};
 use proptest::prelude::*;
 
 use crate::common::*;
@@ -102,12 +103,46 @@ fn a_run_cannot_be_continued_and_says_so() {
     assert!(numbers(5).zip(stream).seek(gristmill::Position { epoch: 0, item: 1 }).is_err());
 }
 
+/// A stage of a user's that never looks at the flag: some ones, and then zeros, so many items together.
+struct Heedless(u64, u64);
+
+struct HeedlessPull(u64, u64);
+
+impl Stage for Heedless {
+    type Item = u64;
+
+    fn outline(&self, _run: &Run) -> Result<Outline> {
+        Ok(Outline::source("heedless()", Length::Unknown))
+    }
+
+    fn open(&self, _run: &Run) -> Result<Running<u64>> {
+        Ok(Box::new(HeedlessPull(self.0, self.1)))
+    }
+
+    fn label(&self) -> &'static str {
+        "heedless"
+    }
+}
+
+impl Pull for HeedlessPull {
+    type Item = u64;
+
+    fn pull(&mut self) -> Result<Option<u64>> {
+        if self.1 == 0 {
+            return Ok(None);
+        }
+        let one = u64::from(self.0 > 0);
+        (self.0, self.1) = (self.0 - one, self.1 - 1);
+        Ok(Some(one))
+    }
+}
+
 #[test]
 fn an_endless_search_is_let_go_of_when_all_streams_are_empty() {
     alone(|| {
-        let items = Dataset::from_generator(|_| [1, 2].into_iter().chain((0..).map(|_| 0)));
-        let mut iter = items.par_interleave_unordered(3, sequence).iter().unwrap();
-        iter.by_ref().take(3).for_each(drop);
+        let ones = |n| Stream::new(Heedless(n, n));
+        let mut iter = Stream::new(Heedless(1, u64::MAX)).par_interleave_unordered(3, ones).iter().unwrap();
+        iter.next().unwrap().unwrap();
         drop(iter);
         no_thread_is_left();
     });
