@@ -6,7 +6,7 @@ use crate::data::Length;
 use crate::dataset::Dataset;
 use crate::error::{BoxError, Error, Result, caught};
 use crate::outline::short_name;
-use crate::plumbing::{Outline, Placement, Pull, Run, Running, Stage};
+use crate::plumbing::{Outline, Placement, Pull, Run, Running, Stage, pull_past};
 use crate::stream::Stream;
 
 /// Items a generator's link holds: enough for bursts, so that an item costs no wake-up of its own.
@@ -38,7 +38,7 @@ impl Dataset {
         I::IntoIter: Send + 'static,
     {
         let call = format!("from_generator({})", short_name::<T>());
-        Stream::new(Generator { call, factory: Arc::new(move |epoch| factory(epoch).into_iter().map(Ok)) })
+        Generator::stream(call, Length::Unknown, move |epoch, _| factory(epoch).into_iter().map(Ok))
     }
 
     /// As [`from_generator`](Dataset::from_generator), for an iterator of `Result`s: an error takes its item's place, and
@@ -63,32 +63,116 @@ impl Dataset {
         I::IntoIter: Send + 'static,
     {
         let call = format!("try_from_generator({})", short_name::<T>());
-        let factory =
-            move |epoch| factory(epoch).into_iter().map(|item: Result<T, E>| item.map_err(Into::into));
-        Stream::new(Generator { call, factory: Arc::new(factory) })
+        Generator::stream(call, Length::Unknown, move |epoch, _| {
+            factory(epoch).into_iter().map(|item| item.map_err(Into::into))
+        })
+    }
+
+    /// The `len` items an epoch of an iterator that can start anywhere: `factory` is given the epoch's number and the place of the first
+    /// item it shall make, from 0 to `len`. So [`seek`](Stream::seek), [`resume`](Stream::resume) and [`skip`](Stream::skip) jump instead
+    /// of replaying, and the length is known.
+    ///
+    /// **Order:** the iterator's · **Holds:** the items of its link · **Threads:** one
+    ///
+    /// # Errors
+    /// While iterating, [`Error::Spec`] naming the numbers when there are fewer items or more; it ends the epoch.
+    ///
+    /// # Examples
+    /// ```
+    /// use gristmill::{Dataset, Length, Position};
+    ///
+    /// let squares = Dataset::from_generator_at(1_000_000_000, |_epoch, from| (from..1_000_000_000).map(|i| i * i));
+    /// assert_eq!(squares.length()?, Length::Exact(1_000_000_000));
+    /// let mut late = squares.seek(Position { epoch: 0, item: 999_999_999 })?; // at once
+    /// assert_eq!(late.next().transpose()?, Some(999_999_999 * 999_999_999));
+    /// assert!(late.next().is_none());
+    /// # Ok::<(), gristmill::Error>(())
+    /// ```
+    pub fn from_generator_at<T, I>(
+        len: u64,
+        factory: impl Fn(u64, u64) -> I + Send + Sync + 'static,
+    ) -> Stream<T>
+    where
+        T: Send + 'static,
+        I: IntoIterator<Item = T> + 'static,
+        I::IntoIter: Send + 'static,
+    {
+        let call = format!("from_generator_at({len}, {})", short_name::<T>());
+        Generator::stream(call, Length::Exact(len), move |epoch, from| {
+            factory(epoch, from).into_iter().map(Ok)
+        })
+    }
+
+    /// As [`from_generator_at`](Dataset::from_generator_at), for an iterator of `Result`s: an error takes its item's place, and
+    /// counts as one.
+    ///
+    /// **Order:** the iterator's · **Holds:** the items of its link · **Threads:** one
+    ///
+    /// # Errors
+    /// As [`from_generator_at`](Dataset::from_generator_at).
+    ///
+    /// # Examples
+    /// ```
+    /// use gristmill::Dataset;
+    ///
+    /// let texts = ["1", "x", "3"];
+    /// let parsed = Dataset::try_from_generator_at(3, move |_epoch, from| {
+    ///     texts.into_iter().skip(from as usize).map(str::parse::<i64>)
+    /// });
+    /// let seen: Vec<bool> = parsed.skip(1).iter()?.map(|item| item.is_ok()).collect();
+    /// assert_eq!(seen, [false, true]);
+    /// # Ok::<(), gristmill::Error>(())
+    /// ```
+    pub fn try_from_generator_at<T, E, I>(
+        len: u64,
+        factory: impl Fn(u64, u64) -> I + Send + Sync + 'static,
+    ) -> Stream<T>
+    where
+        T: Send + 'static,
+        E: Into<BoxError> + 'static,
+        I: IntoIterator<Item = Result<T, E>> + 'static,
+        I::IntoIter: Send + 'static,
+    {
+        let call = format!("try_from_generator_at({len}, {})", short_name::<T>());
+        Generator::stream(call, Length::Exact(len), move |epoch, from| {
+            factory(epoch, from).into_iter().map(|item| item.map_err(Into::into))
+        })
     }
 }
 
+/// An exact length is a promise of the factory: it can start at any item, and there are so many.
 struct Generator<F> {
     call: String,
+    length: Length,
     factory: Arc<F>,
+}
+
+impl<F> Generator<F> {
+    fn stream<T, I>(call: String, length: Length, factory: F) -> Stream<T>
+    where
+        T: Send + 'static,
+        F: Fn(u64, u64) -> I + Send + Sync + 'static,
+        I: Iterator<Item = Result<T, BoxError>> + Send + 'static,
+    {
+        Stream::new(Generator { call, length, factory: Arc::new(factory) })
+    }
 }
 
 impl<T, F, I> Stage for Generator<F>
 where
     T: Send + 'static,
-    F: Fn(u64) -> I + Send + Sync + 'static,
+    F: Fn(u64, u64) -> I + Send + Sync + 'static,
     I: Iterator<Item = Result<T, BoxError>> + Send + 'static,
 {
     type Item = T;
 
     fn outline(&self, _run: &Run) -> Result<Outline> {
-        Ok(Outline::source(self.call.clone(), Length::Unknown))
+        Ok(Outline::source(self.call.clone(), self.length))
     }
 
     fn open(&self, run: &Run) -> Result<Running<T>> {
         let state = Phase::Waiting(self.factory.clone());
-        Ok(Box::new(GeneratorPull { run: run.clone(), position: 0, state }))
+        Ok(Box::new(GeneratorPull { run: run.clone(), length: self.length, position: 0, state }))
     }
 
     fn label(&self) -> &'static str {
@@ -108,41 +192,67 @@ enum Phase<F, I> {
 
 struct GeneratorPull<F, I> {
     run: Run,
+    length: Length,
     position: u64,
     state: Phase<F, I>,
 }
 
+impl<T, F, I> GeneratorPull<F, I>
+where
+    F: Fn(u64, u64) -> I,
+    I: Iterator<Item = Result<T, BoxError>>,
+{
+    /// What the iterator says next, if it keeps to the length that was promised.
+    fn next(&mut self) -> Result<Option<Result<T, BoxError>>> {
+        let (epoch, position, state) = (self.run.epoch, self.position, &mut self.state);
+        let item = caught("generator", position, || {
+            if let Phase::Waiting(factory) = state {
+                *state = Phase::Running(factory(epoch, position));
+            }
+            match state {
+                Phase::Running(items) => Ok(items.next()),
+                Phase::Waiting(_) | Phase::Ended => Ok(None),
+            }
+        })?;
+        let found = match (self.length, &item) {
+            (Length::Exact(len), None) if position < len => position.to_string(),
+            (Length::Exact(len), Some(_)) if position >= len => "more".into(),
+            _ => return Ok(item),
+        };
+        Err(Error::spec("generator", format!("{} items an epoch", self.length), found))
+    }
+}
+
 impl<T, F, I> Pull for GeneratorPull<F, I>
 where
-    F: Fn(u64) -> I + Send + Sync,
+    F: Fn(u64, u64) -> I + Send + Sync,
     I: Iterator<Item = Result<T, BoxError>> + Send,
 {
     type Item = T;
 
     fn pull(&mut self) -> Result<Option<T>> {
         self.run.stop.check()?;
-        let (epoch, position, state) = (self.run.epoch, self.position, &mut self.state);
-        let item = caught("generator", position, || {
-            if let Phase::Waiting(factory) = state {
-                *state = Phase::Running(factory(epoch));
-            }
-            match state {
-                Phase::Running(items) => Ok(items.next()),
-                _ => Ok(None),
-            }
-        });
+        if matches!(self.state, Phase::Ended) {
+            return Ok(None);
+        }
+        let item = self.next();
+        if !matches!(item, Ok(Some(_))) {
+            self.state = Phase::Ended;
+        }
+        let Some(item) = item? else { return Ok(None) };
         self.position += 1;
-        match item {
-            Ok(Some(Ok(item))) => Ok(Some(item)),
-            Ok(Some(Err(source))) => Err(Error::User { stage: "generator", position, source }),
-            Ok(None) => {
-                self.state = Phase::Ended;
-                Ok(None)
+        let failed = |source| Error::User { stage: "generator", position: self.position - 1, source };
+        item.map(Some).map_err(failed)
+    }
+
+    fn skip(&mut self, n: u64) -> Result<u64> {
+        match (&self.state, self.length) {
+            (Phase::Waiting(_), Length::Exact(len)) => {
+                let passed = n.min(len - self.position);
+                self.position += passed;
+                Ok(passed)
             }
-            Err(error) => {
-                self.state = Phase::Ended;
-                Err(error)
-            }
+            _ => pull_past(self, n),
         }
     }
 }

@@ -195,3 +195,69 @@ fn it_is_not_run_far_ahead_of_its_consumer() {
         assert!(made.load(Ordering::SeqCst) <= taken + 256);
     }
 }
+
+/// Ten numbers an epoch that can start anywhere, and the places it was started at.
+fn anywhere() -> (Stream<u64>, Arc<Mutex<Vec<u64>>>) {
+    let starts = Arc::new(Mutex::new(Vec::new()));
+    let seen = starts.clone();
+    let stream = Dataset::from_generator_at(10, move |epoch, from| {
+        seen.lock().unwrap().push(from);
+        (from..10).map(move |i| epoch * 100 + i)
+    });
+    (stream, starts)
+}
+
+#[test]
+fn one_that_can_start_anywhere_is_started_where_it_is_needed() {
+    for threads in THREADS {
+        for k in 0..=10 {
+            let (stream, starts) = anywhere();
+            let stream = stream.threads(threads).map(|n| n);
+            let mut iter = stream.epoch(3).unwrap();
+            iter.by_ref().take(k).for_each(|item| assert!(item.is_ok()));
+            let mut rest = stream.resume(&iter.state()).unwrap();
+            let expected: Vec<_> = (k as u64..10).map(|i| Ok(300 + i)).collect();
+            assert_eq!((drain(&mut rest), drain(&mut iter)), (expected.clone(), expected));
+            let started: Vec<u64> = [0, k as u64].into_iter().skip(usize::from(k == 0)).collect();
+            let mut starts = starts.lock().unwrap().clone();
+            starts.dedup();
+            assert_eq!(starts, started, "{threads:?}");
+        }
+    }
+}
+
+#[test]
+fn one_that_can_start_anywhere_has_a_length_and_repeats() {
+    let (stream, starts) = anywhere();
+    assert_eq!(stream.length().unwrap(), Length::Exact(10));
+    let stream = stream.repeat(3).skip(14);
+    assert_eq!(stream.length().unwrap(), Length::Exact(16));
+    let expected: Vec<u64> = (104..110).chain(200..210).collect();
+    assert_eq!(values(&stream), expected);
+    assert_eq!(*starts.lock().unwrap(), [4, 0]);
+    let empty = Dataset::from_generator_at(0, |_, from| from..0);
+    assert_eq!((everywhere(&empty), empty.length().unwrap()), (vec![], Length::Exact(0)));
+}
+
+#[test]
+fn one_that_does_not_keep_its_length_is_refused_at_the_place_where_it_shows() {
+    for made in [0u64, 3, 9, 11, 300] {
+        let stream = Dataset::from_generator_at(10, move |_, from| from..made.max(from));
+        let good = (0..made.min(10)).map(Ok);
+        let found = if made < 10 { made.to_string() } else { "more".into() };
+        let told = Err(format!("generator: expected 10 items an epoch, found {found}"));
+        assert_eq!(everywhere(&stream), good.chain([told]).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn an_error_counts_as_an_item_of_one_that_can_start_anywhere() {
+    let items = || ["1", "x", "3"].into_iter();
+    let stream =
+        Dataset::try_from_generator_at(3, move |_, from| items().skip(from as usize).map(str::parse::<u8>));
+    let told = Err("generator, item 1: invalid digit found in string".to_string());
+    assert_eq!(everywhere(&stream), [Ok(1), told.clone(), Ok(3)]);
+    assert_eq!(everywhere(&stream.clone().skip(1)), [told, Ok(3)]);
+    let panics = Dataset::from_generator_at(3, |_, from| (from..3).inspect(|i| assert!(*i != 2, "broken")));
+    assert_eq!(everywhere(&panics), [Ok(0), Ok(1), Err("generator panicked at item 2: broken".into())]);
+}
