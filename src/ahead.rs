@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use crate::error::{Error, Result};
 use crate::exec::Aside;
 use crate::plumbing::{Pull, Run, Running, Source, Threads};
-use crate::sys::major_faults;
+use crate::sys::disk_waits;
 
 /// Most bytes of rows that are asked for before they are gathered: the default group of a block shuffle, so that the next
 /// group is being read while the present one is used.
@@ -43,9 +43,9 @@ pub(crate) struct Cold {
 impl Cold {
     /// Gathers, and notices whether that had to wait for the disk.
     pub(crate) fn watch<T>(&self, gather: impl FnOnce() -> T) -> T {
-        let before = major_faults();
+        let before = disk_waits();
         let gathered = gather();
-        if major_faults() != before {
+        if disk_waits() != before {
             // Relaxed: a hint about speed; it orders nothing.
             self.batches.store(COLD_BATCHES, Ordering::Relaxed);
         }

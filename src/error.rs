@@ -204,6 +204,19 @@ pub enum Error {
         /// What the system said.
         source: io::Error,
     },
+    /// A stream or an iterator is used in another process than the one it was made in: a child that was forked from it.
+    #[error(
+        "{what} of process {made_in} is used in process {used_in}, forked from it: threads do not survive a fork; make it \
+             anew from its dataset in the process that uses it"
+    )]
+    Forked {
+        /// Which of the two.
+        what: &'static str,
+        /// The process that made it.
+        made_in: u32,
+        /// The process that uses it.
+        used_in: u32,
+    },
     /// The iterator was dropped; seen only inside a pipeline that is going away.
     #[error("the iterator was dropped")]
     Cancelled,

@@ -49,6 +49,12 @@
 //! goes on being read as it was.
 //! A file that another process *cuts short*, or that the disk cannot read, raises `SIGBUS` in whoever touches the lost pages: one handler
 //! answers that for our maps and passes on all else ([`switch_off_fault_guard`]).
+//! On a file system without maps, and where a column is told to be [`unmapped`](Npy::unmapped), rows are read by calls.
+//!
+//! # Processes
+//!
+//! A forked child has no threads of its parent. A [`Stream`] or an [`Iter`] that was made before the fork gives [`Error::Forked`]
+//! there at once and can be dropped; a [`Dataset`] may be used, and makes new ones; a [`Batch`] stays what it is.
 
 mod ahead;
 mod data;

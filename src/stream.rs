@@ -9,6 +9,7 @@ use crate::exec::{self, Iter};
 use crate::outline::{Plan, human};
 use crate::plumbing::{Outline, Placement, Pull, Run, Running, Settings, Stage, Threads, Upstream};
 use crate::state::{Position, State};
+use crate::sys::Process;
 
 /// Items in motion: a chain of stages over items of type `T`.
 ///
@@ -17,12 +18,13 @@ use crate::state::{Position, State};
 pub struct Stream<T> {
     stage: Upstream<T>,
     settings: Settings,
+    home: Process,
 }
 
 impl<T: Send + 'static> Stream<T> {
     /// A stream of a first stage of your own.
     pub fn new(stage: impl Stage<Item = T> + 'static) -> Stream<T> {
-        Stream { stage: Arc::new(Placed(stage)), settings: Settings::default() }
+        Stream { stage: Arc::new(Placed(stage)), settings: Settings::default(), home: Process::here() }
     }
 
     /// This stream with one more stage, made from it by `make`. See `examples/own_stage.rs`.
@@ -31,7 +33,7 @@ impl<T: Send + 'static> Stream<T> {
         U: Send + 'static,
         S: Stage<Item = U> + 'static,
     {
-        Stream { stage: Arc::new(Placed(make(self.stage))), settings: self.settings }
+        Stream { stage: Arc::new(Placed(make(self.stage))), settings: self.settings, home: self.home }
     }
 
     /// The stages of this stream, for a stage that joins it with another.
@@ -93,8 +95,9 @@ impl<T: Send + 'static> Stream<T> {
     /// An iterator over epoch `epoch`. Its items depend on the epoch's number alone, never on what was iterated before.
     ///
     /// # Errors
-    /// Whatever keeps the run from starting: wrong arguments, a budget that is too small, a file that changed.
+    /// Whatever keeps the run from starting: wrong arguments, a budget that is too small, a file that changed; [`Error::Forked`].
     pub fn epoch(&self, epoch: u64) -> Result<Iter<T>> {
+        self.home.check("a stream")?;
         let run = Run::new(epoch, self.settings);
         let outline = self.outline()?;
         let identity = outline.identity();
@@ -177,7 +180,7 @@ impl<T: Send + 'static> Stream<T> {
     /// This stream with its columns changed by the last stage itself, if that stage can.
     pub(crate) fn projected(&self, change: &Projection) -> Option<Stream<T>> {
         let stage = self.stage.project(change)?;
-        Some(Stream { stage, settings: self.settings })
+        Some(Stream { stage, settings: self.settings, home: self.home })
     }
 
     pub(crate) fn outline(&self) -> Result<Outline> {
@@ -187,7 +190,7 @@ impl<T: Send + 'static> Stream<T> {
 
 impl<T> Clone for Stream<T> {
     fn clone(&self) -> Stream<T> {
-        Stream { stage: self.stage.clone(), settings: self.settings }
+        Stream { stage: self.stage.clone(), settings: self.settings, home: self.home }
     }
 }
 

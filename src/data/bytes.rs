@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::error::Result;
-use crate::sys::Buffer;
+use crate::sys::{Buffer, Process};
 
 /// Idle buffers kept for reuse: as many as are commonly in flight at once, and more of small ones, as links of small batches are deep.
 const KEPT: usize = 64;
@@ -21,12 +21,13 @@ const SMALL: usize = 1 << 10;
 pub(crate) struct Pool {
     bytes: usize,
     idle: Arc<Mutex<Vec<Arc<Lease>>>>,
+    home: Process,
 }
 
 impl Pool {
     /// A pool of buffers of this many bytes. Allocates nothing yet.
     pub(crate) fn new(bytes: usize) -> Pool {
-        Pool { bytes, idle: Arc::default() }
+        Pool { bytes, idle: Arc::default(), home: Process::here() }
     }
 
     /// An idle buffer, its old content still in it, or a new one filled with zeros.
@@ -44,6 +45,10 @@ impl Pool {
     }
 
     fn put_back(&self, lease: Arc<Lease>) {
+        // A thread of the parent may have held the lock when it forked.
+        if !self.home.is_here() {
+            return;
+        }
         let most = if self.bytes <= SMALL { KEPT_SMALL } else { KEPT };
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         if idle.len() < most {

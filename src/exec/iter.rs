@@ -7,12 +7,13 @@ use crate::data::Length;
 use crate::error::{Result, caught};
 use crate::plumbing::{Run, Running};
 use crate::state::{Identity, Position, State};
+use crate::sys::Process;
 
 /// An iterator over one epoch of a [`Stream`](crate::Stream).
 ///
 /// Yields `Result`s. An error of one item takes that item's place and iteration goes on; an error that breaks the
 /// pipeline comes once, after all good items before it, and then the iterator ends for good. Dropping it at any moment
-/// stops its threads and joins them, within one call of a user's function.
+/// stops its threads and joins them, within one call of a user's function. In a forked child it gives [`Error::Forked`] and ends.
 pub struct Iter<T> {
     running: Option<Running<T>>,
     run: Run,
@@ -21,11 +22,13 @@ pub struct Iter<T> {
     item: u64,
     failed: bool,
     waited: Duration,
+    home: Process,
 }
 
 impl<T> Iter<T> {
     pub(crate) fn new(running: Running<T>, run: Run, length: Length, identity: Identity) -> Iter<T> {
-        Iter { running: Some(running), run, length, identity, item: 0, failed: false, waited: Duration::ZERO }
+        let (running, home) = (Some(running), Process::here());
+        Iter { running, run, length, identity, item: 0, failed: false, waited: Duration::ZERO, home }
     }
 
     /// Where the next item stands. Give it to [`Stream::seek`](crate::Stream::seek) to continue there.
@@ -47,7 +50,8 @@ impl<T> Iter<T> {
     /// Passes over `n` items, cheaply where the stages can.
     pub(crate) fn pass(&mut self, n: u64) -> Result<()> {
         let Some(running) = &mut self.running else { return Ok(()) };
-        let passed = caught("skip", self.item, || running.skip(n));
+        let passed =
+            self.home.check("an iterator").and_then(|()| caught("skip", self.item, || running.skip(n)));
         match passed {
             Ok(passed) => {
                 self.item += passed;
@@ -62,7 +66,11 @@ impl<T> Iter<T> {
 
     fn end(&mut self) {
         self.run.stop.stop();
-        self.running = None;
+        let running = self.running.take();
+        if !self.home.is_here() {
+            // Its threads are in the parent: to join them would be to wait for ever.
+            std::mem::forget(running);
+        }
     }
 }
 
@@ -72,7 +80,7 @@ impl<T> Iterator for Iter<T> {
     fn next(&mut self) -> Option<Result<T>> {
         let running = self.running.as_mut()?;
         let start = Instant::now();
-        let item = caught("next", self.item, || running.pull());
+        let item = self.home.check("an iterator").and_then(|()| caught("next", self.item, || running.pull()));
         self.waited += start.elapsed();
         match item {
             Ok(Some(item)) => {

@@ -1,4 +1,4 @@
-//! The cells of one column in a block of memory or of a mapped file, and how they get into a batch.
+//! The cells of one column in a block of memory or of a file, and how they get into a batch.
 
 use std::fmt;
 use std::ops::Range;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::data::{Convert, DType};
 use crate::error::{Error, Result};
-use crate::sys::{Grid, Map, Piece, copy_from_slice};
+use crate::sys::{DataFile, Grid, Piece, copy_from_slice};
 
 /// One column's rows, wherever they are.
 pub(crate) trait Cells: Send + Sync {
@@ -61,7 +61,7 @@ pub(crate) trait Cells: Send + Sync {
 /// Where a block's bytes are.
 #[derive(Clone)]
 pub(crate) enum Store {
-    Map(Arc<Map>),
+    File(Arc<DataFile>),
     Memory(Arc<dyn Memory>),
 }
 
@@ -71,23 +71,24 @@ pub(crate) trait Memory: Send + Sync {
 }
 
 impl Store {
-    fn row(&self, grid: &Grid, row: u64) -> Result<Piece<'_>> {
+    /// Row `row` where it lies, if it lies in memory or in a map.
+    fn row(&self, grid: &Grid, row: u64) -> Result<Option<Piece<'_>>> {
         match self {
-            Store::Map(map) => map.row(grid, row),
+            Store::File(file) => file.row(grid, row),
             Store::Memory(memory) => {
                 let refused = || Error::Row { row, rows: grid.rows };
                 let start = usize::try_from(row)
                     .ok()
                     .and_then(|row| row.checked_mul(grid.stride)?.checked_add(grid.base));
                 let bytes = start.and_then(|start| memory.bytes().get(start..start.checked_add(grid.bytes)?));
-                bytes.map(Piece::of).ok_or_else(refused)
+                bytes.map(|bytes| Some(Piece::of(bytes))).ok_or_else(refused)
             }
         }
     }
 
     fn copy(&self, grid: &Grid, rows: &[u64], into: &mut [u8], place: (usize, usize)) -> Result<()> {
         match self {
-            Store::Map(map) => map.copy(grid, rows, into, place),
+            Store::File(file) => file.copy(grid, rows, into, place),
             Store::Memory(memory) => match copy_from_slice(memory.bytes(), grid, rows, into, place) {
                 true => Ok(()),
                 false => Err(Error::Row { row: rows.iter().copied().max().unwrap_or(0), rows: grid.rows }),
@@ -169,19 +170,19 @@ impl Block {
     /// Compares the file with what it was when opened.
     pub(crate) fn confirm(&self) -> Result<()> {
         match &self.store {
-            Store::Map(map) => map.verify(),
+            Store::File(file) => file.verify(),
             Store::Memory(_) => Ok(()),
         }
     }
 
     /// Starts reading these rows without waiting for them.
     pub(crate) fn ahead(&self, rows: Range<u64>) {
-        let (grid, Store::Map(map)) = (&self.grid, &self.store) else { return };
+        let (grid, Store::File(file)) = (&self.grid, &self.store) else { return };
         let (from, to) = (rows.start as usize, rows.end.min(grid.rows) as usize);
         let bytes = to.saturating_sub(from) * grid.stride;
         // A narrow row shares its page with hundreds of others: those are in memory soon, and advice costs a call each.
         if bytes >= NARROW && self.form.strides.is_empty() {
-            map.will_need(grid.base + from * grid.stride, bytes);
+            file.will_need(grid.base + from * grid.stride, bytes);
         }
     }
 
@@ -224,7 +225,9 @@ impl Block {
         let (from_size, to_size) = convert.ratio();
         let piece = CHUNK / from_size * from_size;
         for (row, into) in rows.iter().zip(into.chunks_mut(row_bytes / from_size * to_size)) {
-            if convert.in_one_pass(&self.store.row(&self.grid, *row)?, into) {
+            if let Some(piece) = self.store.row(&self.grid, *row)?
+                && convert.in_one_pass(&piece, into)
+            {
                 continue;
             }
             for (start, into) in
@@ -238,6 +241,11 @@ impl Block {
         }
         Ok(())
     }
+}
+
+/// What the plan says of a column whose files are not mapped.
+pub(super) fn read_note(expression: &str) -> String {
+    format!("{expression} is not mapped but read by calls, one for each run of neighbouring rows")
 }
 
 /// A column in a single block.
@@ -269,8 +277,8 @@ impl Cells for One {
     }
 
     fn scattered(&self) -> Option<Arc<dyn Cells>> {
-        let Store::Map(map) = &self.block.store else { return None };
-        let block = Block { store: Store::Map(map.scattered()), ..self.block.clone() };
+        let Store::File(file) = &self.block.store else { return None };
+        let block = Block { store: Store::File(file.scattered()), ..self.block.clone() };
         Some(Arc::new(One { block, expression: self.expression.clone(), notes: self.notes.clone() }))
     }
 
@@ -304,12 +312,13 @@ impl Cells for One {
     }
 
     fn notes(&self) -> Vec<String> {
-        self.notes.clone()
+        let read = matches!(&self.block.store, Store::File(file) if file.is_read());
+        self.notes.iter().cloned().chain(read.then(|| read_note(&self.expression))).collect()
     }
 
     fn stamp(&self) -> Option<String> {
         match &self.block.store {
-            Store::Map(map) => Some(format!("{}: {}", self.expression, map.stamp())),
+            Store::File(file) => Some(format!("{}: {}", self.expression, file.stamp())),
             Store::Memory(_) => None,
         }
     }

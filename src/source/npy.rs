@@ -4,14 +4,14 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::cells::{Block, Form, One, Store};
+use super::cells::{Block, Form, One, Store, read_note};
 use super::column::{Column, IntoColumn, IntoColumns};
 use super::header::{self, Cell, Header, Item};
 use super::pile::{self, Part, Pile};
 use crate::data::DType;
 use crate::error::{Error, Result};
 use crate::outline::human;
-use crate::sys::{Grid, Map};
+use crate::sys::{DataFile, Grid};
 
 /// One `.npy` file, or many end to end: a column for [`Dataset::from_slices`](crate::Dataset::from_slices).
 ///
@@ -24,13 +24,14 @@ use crate::sys::{Grid, Map};
 pub struct Npy {
     files: Vec<File>,
     expression: String,
+    unmapped: bool,
 }
 
 #[derive(Clone)]
 struct File {
     path: PathBuf,
     /// Kept open only when it is the single file.
-    map: Option<Arc<Map>>,
+    open: Option<Arc<DataFile>>,
     stamp: crate::sys::Stamp,
     header: Arc<Header>,
     /// The field chosen of a structured type, or the reading chosen of an opaque one.
@@ -81,7 +82,7 @@ impl Npy {
         };
         let alone = paths.len() == 1;
         let files: Result<Vec<File>> = paths.iter().map(|path| File::open(path, false, alone)).collect();
-        Ok(Npy { files: files?, expression })
+        Ok(Npy { files: files?, expression, unmapped: false })
     }
 
     /// Opens all files that match a pattern such as `"data/part-*.npy"`, in the order of their names.
@@ -132,6 +133,28 @@ impl Npy {
         Ok(self)
     }
 
+    /// Rows are read by calls (`pread`) instead of through a map: for network file systems, where a page of a map is a request to the
+    /// server. Values and order are the same. A run of neighbouring rows is one call of about a microsecond, so that shuffled
+    /// narrow rows take several times as long as through a map while the file is in memory; a file in Fortran order takes a call for
+    /// each element. Where a file system has no maps, this is done unasked.
+    ///
+    /// # Examples
+    /// ```
+    /// use gristmill::{Dataset, Npy};
+    ///
+    /// let remote = Npy::open("examples/data/digits-features.npy")?.unmapped();
+    /// let batch = Dataset::from_slices(remote)?.batch(32).iter()?.next().expect("a batch")?;
+    /// assert_eq!(batch.rows(), 32);
+    /// # Ok::<(), gristmill::Error>(())
+    /// ```
+    pub fn unmapped(mut self) -> Npy {
+        self.unmapped = true;
+        for open in self.files.iter_mut().filter_map(|file| file.open.as_mut()) {
+            *open = Arc::new(open.unmapped());
+        }
+        self
+    }
+
     /// Names of the fields of a structured type; none for a plain one.
     pub fn fields(&self) -> Vec<&str> {
         match self.files.first().map(|f| &f.header.item) {
@@ -143,18 +166,18 @@ impl Npy {
     fn one(path: &Path, extra: bool) -> Result<Npy> {
         let suffix = if extra { ", with extra" } else { "" };
         let expression = format!("npy({path:?}{suffix})");
-        Ok(Npy { files: vec![File::open(path, extra, true)?], expression })
+        Ok(Npy { files: vec![File::open(path, extra, true)?], expression, unmapped: false })
     }
 }
 
 impl File {
     fn open(path: &Path, extra: bool, keep: bool) -> Result<File> {
-        let map = Map::open(path)?;
-        let header = header::read(path, &mut map.reader(), map.len(), header::MAX_HEADER)?;
-        header.check_length(path, map.len(), extra)?;
-        let stamp = map.stamp();
-        let map = if keep { Some(Arc::new(map.mapped()?)) } else { None };
-        Ok(File { path: path.to_owned(), map, stamp, header: Arc::new(header), cell: None })
+        let file = DataFile::open(path)?;
+        let header = header::read(path, &mut file.reader(), file.len(), header::MAX_HEADER)?;
+        header.check_length(path, file.len(), extra)?;
+        let stamp = file.stamp();
+        let open = if keep { Some(Arc::new(file.mapped()?)) } else { None };
+        Ok(File { path: path.to_owned(), open, stamp, header: Arc::new(header), cell: None })
     }
 
     /// Offset in the item, and form, of what is to be read.
@@ -245,12 +268,14 @@ impl IntoColumn for Npy {
         for file in &self.files {
             let (grid, form) = file.layout()?;
             notes.extend(file.note(&form).filter(|_| notes.is_empty()));
-            if let (Some(map), 1) = (&file.map, self.files.len()) {
-                let block = Block { store: Store::Map(map.clone()), grid, form: Arc::new(form) };
+            let (path, stamp, form) = (file.path.clone(), file.stamp, Arc::new(form));
+            if let (Some(file), 1) = (&file.open, self.files.len()) {
+                let block = Block { store: Store::File(file.clone()), grid, form };
                 return Ok(Column::new(One { block, expression: self.expression, notes }));
             }
-            parts.push(Part { path: file.path.clone(), stamp: file.stamp, grid, form: Arc::new(form) });
+            parts.push(Part { path, stamp, grid, form, unmapped: self.unmapped });
         }
+        notes.extend(self.unmapped.then(|| read_note(&self.expression)));
         Ok(Column::new(Pile::new(parts, self.expression, notes)?))
     }
 }

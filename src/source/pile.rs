@@ -1,19 +1,19 @@
 //! Many files end to end as one column.
 //!
-//! Tens of thousands of files are more than a process may have open, so maps are kept in a bounded shelf and opened
+//! Tens of thousands of files are more than a process may have open, so they are kept in a bounded shelf and opened
 //! again when needed; a file that changed since it was first seen is refused.
 
 use std::collections::VecDeque;
 use std::fmt;
 use std::ops::Range;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use super::cells::{Block, Cells, Form, Store};
 use crate::data::{Convert, DType};
 use crate::digest;
 use crate::error::{Error, Result};
-use crate::sys::{Grid, Map, Stamp, open_files_limit};
+use crate::sys::{DataFile, Grid, Process, Stamp, open_files_limit};
 
 /// One file's share of a pile.
 pub(super) struct Part {
@@ -21,29 +21,38 @@ pub(super) struct Part {
     pub(super) stamp: Stamp,
     pub(super) grid: Grid,
     pub(super) form: Arc<Form>,
+    /// Read by calls, not through a map.
+    pub(super) unmapped: bool,
+}
+
+impl Part {
+    fn open(&self) -> Result<Arc<DataFile>> {
+        let file = DataFile::open(&self.path)?.unchanged_since(&self.stamp)?;
+        Ok(Arc::new(if self.unmapped { file } else { file.mapped()? }))
+    }
 }
 
 /// The open files, oldest first out.
 struct Shelf {
-    maps: Vec<Option<Arc<Map>>>,
+    files: Vec<Option<Arc<DataFile>>>,
     ages: VecDeque<usize>,
     room: usize,
 }
 
 impl Shelf {
-    /// Keeps a map, or drops it for the one that was kept meanwhile.
-    fn keep(&mut self, number: usize, map: Arc<Map>) -> Arc<Map> {
-        if let Some(kept) = &self.maps[number] {
+    /// Keeps a file, or drops it for the one that was kept meanwhile.
+    fn keep(&mut self, number: usize, file: Arc<DataFile>) -> Arc<DataFile> {
+        if let Some(kept) = &self.files[number] {
             return kept.clone();
         }
         if self.ages.len() >= self.room
             && let Some(oldest) = self.ages.pop_front()
         {
-            self.maps[oldest] = None;
+            self.files[oldest] = None;
         }
         self.ages.push_back(number);
-        self.maps[number] = Some(map.clone());
-        map
+        self.files[number] = Some(file.clone());
+        file
     }
 }
 
@@ -55,6 +64,7 @@ pub(super) struct Pile {
     expression: String,
     notes: Vec<String>,
     scattered: bool,
+    home: Process,
 }
 
 impl Pile {
@@ -73,7 +83,7 @@ impl Pile {
         }
         // A quarter of what the process may open: other columns, and the user, need some too.
         let room = (open_files_limit() / 4).clamp(16, 4096);
-        let shelf = Mutex::new(Shelf { maps: vec![None; parts.len()], ages: VecDeque::new(), room });
+        let shelf = Mutex::new(Shelf { files: vec![None; parts.len()], ages: VecDeque::new(), room });
         Ok(Pile {
             parts: parts.into(),
             starts: starts.into(),
@@ -81,6 +91,7 @@ impl Pile {
             expression,
             notes,
             scattered: false,
+            home: Process::here(),
         })
     }
 
@@ -89,20 +100,34 @@ impl Pile {
         self.starts[1..].partition_point(|end| *end <= row).min(self.parts.len().saturating_sub(1))
     }
 
+    /// The shelf; none in a forked child while a thread of the parent held it as it forked, for it is never given back.
+    fn shelf(&self) -> Option<MutexGuard<'_, Shelf>> {
+        if self.home.is_here() {
+            return Some(self.shelf.lock().unwrap_or_else(PoisonError::into_inner));
+        }
+        match self.shelf.try_lock() {
+            Ok(shelf) => Some(shelf),
+            Err(TryLockError::Poisoned(shelf)) => Some(shelf.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
     fn block(&self, number: usize) -> Result<Block> {
         let part = &self.parts[number];
-        let shelf = || self.shelf.lock().unwrap_or_else(PoisonError::into_inner);
-        let kept = shelf().maps[number].clone();
-        let map = match kept {
-            Some(map) => map,
+        let kept = self.shelf().and_then(|shelf| shelf.files[number].clone());
+        let file = match kept {
+            Some(file) => file,
             None => {
                 // Outside the lock: a slow disk holds up only who needs this very file.
-                let map = Arc::new(Map::open(&part.path)?.unchanged_since(&part.stamp)?.mapped()?);
-                shelf().keep(number, map)
+                let file = part.open()?;
+                match self.shelf() {
+                    Some(mut shelf) => shelf.keep(number, file),
+                    None => file,
+                }
             }
         };
-        let map = if self.scattered { map.scattered() } else { map };
-        Ok(Block { store: Store::Map(map), grid: part.grid, form: part.form.clone() })
+        let file = if self.scattered { file.scattered() } else { file };
+        Ok(Block { store: Store::File(file), grid: part.grid, form: part.form.clone() })
     }
 }
 
@@ -151,6 +176,7 @@ impl Cells for Pile {
             expression: self.expression.clone(),
             notes: self.notes.clone(),
             scattered: true,
+            home: self.home,
         }))
     }
 

@@ -4,12 +4,12 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::cells::{Block, Form, One, Store};
+use super::cells::{Block, Form, One, Store, read_note};
 use super::column::{Column, IntoColumn, IntoColumns};
 use super::pile::{self, Part, Pile};
 use crate::data::DType;
 use crate::error::{Error, Result};
-use crate::sys::{Grid, Map};
+use crate::sys::{DataFile, Grid};
 
 /// One headerless binary file, or many end to end: a column for [`Dataset::from_slices`](crate::Dataset::from_slices).
 ///
@@ -38,6 +38,7 @@ pub struct Raw {
     big_endian: bool,
     rows: Option<u64>,
     forced: bool,
+    unmapped: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -56,7 +57,8 @@ impl Raw {
     pub fn many<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>, dtype: DType, shape: &[usize]) -> Raw {
         let paths = Paths::List(paths.into_iter().map(|p| p.as_ref().to_owned()).collect());
         let big_endian = cfg!(target_endian = "big");
-        Raw { paths, dtype, shape: shape.to_vec(), offset: 0, big_endian, rows: None, forced: false }
+        let (rows, forced, unmapped) = (None, false, false);
+        Raw { paths, dtype, shape: shape.to_vec(), offset: 0, big_endian, rows, forced, unmapped }
     }
 
     /// All files that match a pattern such as `"data/part-*.bin"`, in the order of their names.
@@ -85,10 +87,15 @@ impl Raw {
         Raw { forced: true, ..self }
     }
 
-    fn open(&self, path: &Path) -> Result<(Map, Grid)> {
-        let map = Map::open(path)?;
+    /// Rows are read by calls instead of through a map, as [`Npy::unmapped`](crate::Npy::unmapped) says.
+    pub fn unmapped(self) -> Raw {
+        Raw { unmapped: true, ..self }
+    }
+
+    fn open(&self, path: &Path) -> Result<(DataFile, Grid)> {
+        let file = DataFile::open(path)?;
         let mut magic = [0; 6];
-        let starts_as_npy = map.reader().read_exact(&mut magic).is_ok() && &magic == b"\x93NUMPY";
+        let starts_as_npy = file.reader().read_exact(&mut magic).is_ok() && &magic == b"\x93NUMPY";
         if starts_as_npy && !self.forced {
             return Err(Error::Format {
                 path: path.to_owned(),
@@ -98,13 +105,13 @@ impl Raw {
             });
         }
         let row = self.row_bytes()?;
-        let there = map.len().saturating_sub(self.offset);
+        let there = file.len().saturating_sub(self.offset);
         let length =
-            |expected, help| Error::Length { path: path.to_owned(), expected, found: map.len(), help };
+            |expected, help| Error::Length { path: path.to_owned(), expected, found: file.len(), help };
         let rows = match self.rows {
             Some(rows) => {
                 let needed = rows.checked_mul(row as u64).and_then(|n| n.checked_add(self.offset));
-                match needed.filter(|needed| *needed <= map.len()) {
+                match needed.filter(|needed| *needed <= file.len()) {
                     Some(_) => rows,
                     None => {
                         let help = format!("{rows} rows of {row} bytes after an offset of {}", self.offset);
@@ -112,7 +119,7 @@ impl Raw {
                     }
                 }
             }
-            None if self.offset > map.len() => {
+            None if self.offset > file.len() => {
                 return Err(length(self.offset, "the offset lies past the end".into()));
             }
             None if there % row as u64 != 0 => {
@@ -121,12 +128,12 @@ impl Raw {
                      offset, or say how many .rows(n) there are",
                     there % row as u64
                 );
-                return Err(length(map.len() - there % row as u64, help));
+                return Err(length(file.len() - there % row as u64, help));
             }
             None => there / row as u64,
         };
         let base = usize::try_from(self.offset).unwrap_or(usize::MAX);
-        Ok((map, Grid { base, stride: row, bytes: row, rows }))
+        Ok((file, Grid { base, stride: row, bytes: row, rows }))
     }
 
     fn row_bytes(&self) -> Result<usize> {
@@ -160,15 +167,17 @@ impl IntoColumn for Raw {
         let form = Arc::new(form);
         let mut parts = Vec::with_capacity(paths.len());
         for path in &paths {
-            let (map, grid) = self.open(path)?;
-            let (stamp, form) = (map.stamp(), form.clone());
+            let (file, grid) = self.open(path)?;
+            let (stamp, form) = (file.stamp(), form.clone());
             if paths.len() == 1 {
-                let block = Block { store: Store::Map(Arc::new(map.mapped()?)), grid, form };
+                let file = if self.unmapped { file } else { file.mapped()? };
+                let block = Block { store: Store::File(Arc::new(file)), grid, form };
                 return Ok(Column::new(One { block, expression, notes: Vec::new() }));
             }
-            parts.push(Part { path: path.clone(), stamp, grid, form });
+            parts.push(Part { path: path.clone(), stamp, grid, form, unmapped: self.unmapped });
         }
-        Ok(Column::new(Pile::new(parts, expression, Vec::new())?))
+        let notes = self.unmapped.then(|| read_note(&expression)).into_iter().collect();
+        Ok(Column::new(Pile::new(parts, expression, notes)?))
     }
 }
 

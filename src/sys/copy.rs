@@ -22,6 +22,25 @@ impl Grid {
         end.is_some_and(|end| end <= len)
     }
 
+    /// Whether `rows` follow one another; `None` when one of them lies outside a block of `len` bytes, or its place,
+    /// `at + i * step` for row `i`, outside `room` bytes.
+    pub(super) fn checked(
+        &self,
+        len: usize,
+        rows: &[u64],
+        room: usize,
+        (at, step): (usize, usize),
+    ) -> Option<bool> {
+        let Some(last) = rows.len().checked_sub(1) else { return Some(false) };
+        let end = last.checked_mul(step).and_then(|n| n.checked_add(at)?.checked_add(self.bytes))?;
+        let side_by_side = rows.windows(2).all(|pair| pair[0].wrapping_add(1) == pair[1]);
+        let most = match side_by_side {
+            true => rows[0].max(rows[last]),
+            false => rows.iter().fold(0, |most, row| most.max(*row)),
+        };
+        (most < self.rows && self.fits(len) && end <= room).then_some(side_by_side)
+    }
+
     /// The grid whose rows start `offset` bytes later and have `bytes` bytes: one element of each row.
     pub(crate) fn element(&self, offset: usize, bytes: usize) -> Grid {
         Grid { base: self.base.saturating_add(offset), bytes, ..*self }
@@ -93,15 +112,7 @@ pub(super) unsafe fn copy_rows(
     into: &mut [u8],
     (at, step): (usize, usize),
 ) -> bool {
-    let Some(last) = rows.len().checked_sub(1) else { return true };
-    let end = last.checked_mul(step).and_then(|n| n.checked_add(at)?.checked_add(grid.bytes));
-    let side_by_side = rows.windows(2).all(|pair| pair[0].wrapping_add(1) == pair[1]);
-    let most =
-        if side_by_side { rows[0].max(rows[last]) } else { rows.iter().fold(0, |most, row| most.max(*row)) };
-    let inside = most < grid.rows;
-    if !inside || !grid.fits(len) || end.is_none_or(|end| end > into.len()) {
-        return false;
-    }
+    let Some(side_by_side) = grid.checked(len, rows, into.len(), (at, step)) else { return false };
     let into = into.as_mut_ptr();
     if grid.stride == grid.bytes && step == grid.bytes && side_by_side {
         let piece = Grid { bytes: rows.len() * grid.bytes, ..*grid };
@@ -110,7 +121,7 @@ pub(super) unsafe fn copy_rows(
         // their bytes together.
         unsafe { run.run::<0>() };
         // What follows is likely the next batch.
-        run.fetch(rows[last] + 1, piece.bytes);
+        run.fetch(rows[0] + rows.len() as u64, piece.bytes);
         return true;
     }
     let run = Checked { block, grid, rows, into, at, step };

@@ -209,6 +209,8 @@ fn sources(dir: &Dir) -> Vec<(PathBuf, Dataset)> {
         dir.put(name, &npy("'|u1'", false, "(1000,)", &payload))
     };
     let (even, odd) = (half("even.npy", 0), half("odd.npy", 1));
+    let (read, second, none) =
+        (dir.put("read.npy", &array), dir.put("2.bin", &payload), dir.put("3.bin", &[]));
     let (joined, folder) = (dir.put("joined.npy", &array), dir.path("set"));
     Dataset::from_slices(payload.clone()).unwrap().batch(100).save(&folder).unwrap();
     vec![
@@ -217,6 +219,11 @@ fn sources(dir: &Dir) -> Vec<(PathBuf, Dataset)> {
         (folder.join("00000.0-0.npy"), Dataset::load(&folder).unwrap()),
         (one.clone(), open(&one)),
         (raw.clone(), Dataset::from_slices(Raw::new(raw, DType::U8, &[])).unwrap()),
+        (read.clone(), Dataset::from_slices(Npy::open(&read).unwrap().unmapped()).unwrap()),
+        (
+            second.clone(),
+            Dataset::from_slices(Raw::many([&second, &none], DType::U8, &[]).unmapped()).unwrap(),
+        ),
         (first.clone(), many(&[empty, first]).unwrap()),
     ]
 }

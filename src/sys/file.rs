@@ -1,9 +1,10 @@
-//! A read-only file map that gives out copies, and notices when its file changes.
+//! A read-only file that gives out copies of its rows, through a map or by ordinary reads, and notices when it changes.
 
 use std::fmt;
 use std::fs::{File, Metadata, OpenOptions};
-use std::io::Read;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::io::{self, Read};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -13,16 +14,17 @@ use super::copy::{Grid, Piece, copy_rows};
 use super::guard::{Watch, unreadable};
 use crate::error::{Error, Result};
 
-/// A whole file, mapped.
-pub(crate) struct Map {
+/// A whole file, opened, and mapped if asked for.
+pub(crate) struct DataFile {
     path: PathBuf,
     file: Arc<File>,
     stamp: Stamp,
     /// Before `memory`: fields are dropped in this order, and what is not mapped must not be watched.
     watch: Option<Watch>,
+    /// None where rows are read by calls.
     memory: Option<MmapRaw>,
     /// The same file mapped once more, for rows in no order.
-    scattered: OnceLock<Arc<Map>>,
+    scattered: OnceLock<Arc<DataFile>>,
 }
 
 /// What tells a file that was written to from one that was not.
@@ -56,9 +58,9 @@ impl fmt::Display for Stamp {
     }
 }
 
-impl Map {
+impl DataFile {
     /// Opens a regular file for reading; maps nothing yet.
-    pub(crate) fn open(path: &Path) -> Result<Map> {
+    pub(crate) fn open(path: &Path) -> Result<DataFile> {
         let io = |action| move |source| Error::Io { action, path: path.to_owned(), source };
         // Non-blocking, since opening a FIFO would otherwise wait for its writer.
         let file =
@@ -79,7 +81,7 @@ impl Map {
                 help: "only regular files can be mapped".into(),
             });
         }
-        Ok(Map {
+        Ok(DataFile {
             path: path.to_owned(),
             file: Arc::new(file),
             stamp: Stamp::of(&meta),
@@ -89,13 +91,14 @@ impl Map {
         })
     }
 
-    /// Maps the opened file, read-only and whole.
-    pub(crate) fn mapped(mut self) -> Result<Map> {
+    /// Maps the opened file, read-only and whole. On a file system that has no maps it stays as it is.
+    pub(crate) fn mapped(mut self) -> Result<DataFile> {
         // The system refuses a map of no bytes, and there would be nothing to read.
         if self.stamp.len > 0 {
-            let map = MmapOptions::new().map_raw_read_only(&*self.file);
-            let io = |source| Error::Io { action: "map", path: self.path.clone(), source };
-            let memory = map.map_err(io)?;
+            let memory = match MmapOptions::new().map_raw_read_only(&*self.file) {
+                Err(source) if source.raw_os_error() == Some(libc::ENODEV) => return Ok(self),
+                map => map.map_err(|source| self.failed("map", source))?,
+            };
             // The map has the file's present length; one that was cut meanwhile is not the file that was opened.
             if memory.len() as u64 != self.stamp.len {
                 self.verify()?;
@@ -106,20 +109,21 @@ impl Map {
         Ok(self)
     }
 
+    /// The same opened file, not mapped.
+    pub(crate) fn unmapped(&self) -> DataFile {
+        let (path, file, scattered) = (self.path.clone(), self.file.clone(), OnceLock::new());
+        DataFile { path, file, stamp: self.stamp, watch: None, memory: None, scattered }
+    }
+
     /// The same file in a map of its own in which a touched page is read alone. The system reads megabytes around a
     /// page otherwise (8 MiB on some disks), which is right in file order and ruinous for scattered rows: a file four
     /// times the memory it may use is then read over and over. Falls back to this map where the system refuses.
-    pub(crate) fn scattered(self: &Arc<Map>) -> Arc<Map> {
+    pub(crate) fn scattered(self: &Arc<DataFile>) -> Arc<DataFile> {
+        if self.memory.is_none() {
+            return self.clone();
+        }
         let again = || {
-            let unmapped = Map {
-                path: self.path.clone(),
-                file: self.file.clone(),
-                stamp: self.stamp,
-                watch: None,
-                memory: None,
-                scattered: OnceLock::new(),
-            };
-            let map = unmapped.mapped().ok()?;
+            let map = self.unmapped().mapped().ok()?;
             map.memory.as_ref()?.advise(Advice::Random).ok()?;
             Some(Arc::new(map))
         };
@@ -134,9 +138,12 @@ impl Map {
 
     /// Asks the system to read these bytes now. Advice: what cannot be followed is ignored.
     pub(crate) fn will_need(&self, from: usize, bytes: usize) {
-        if let Some(memory) = &self.memory {
-            let from = from.min(memory.len());
-            let _ = memory.advise_range(Advice::WillNeed, from, bytes.min(memory.len() - from));
+        let len = usize::try_from(self.stamp.len).unwrap_or(usize::MAX);
+        let from = from.min(len);
+        let bytes = bytes.min(len - from);
+        match &self.memory {
+            Some(memory) => drop(memory.advise_range(Advice::WillNeed, from, bytes)),
+            None => will_read(&self.file, from, bytes),
         }
     }
 
@@ -158,10 +165,12 @@ impl Map {
         into: &mut [u8],
         place: (usize, usize),
     ) -> Result<()> {
-        let (block, len) = self.memory.as_ref().map_or((std::ptr::null(), 0), |m| (m.as_ptr(), m.len()));
-        // SAFETY: the map is `len` bytes long, readable, and lives as long as `self`. Pages that another process cut
-        // off, or that the disk cannot give, are the guard's matter.
-        let copied = unsafe { copy_rows(block, len, grid, rows, into, place) };
+        let copied = match &self.memory {
+            // SAFETY: the map is so many bytes long, readable, and lives as long as `self`. Pages that another process
+            // cut off, or that the disk cannot give, are the guard's matter.
+            Some(map) => unsafe { copy_rows(map.as_ptr(), map.len(), grid, rows, into, place) },
+            None => self.read(grid, rows, into, place)?,
+        };
         match copied {
             true => Ok(()),
             false => {
@@ -171,12 +180,32 @@ impl Map {
         }
     }
 
-    /// Row `row` of `grid`, to be read where it lies.
-    pub(crate) fn row(&self, grid: &Grid, row: u64) -> Result<Piece<'_>> {
-        let (block, len) = self.memory.as_ref().map_or((std::ptr::null(), 0), |m| (m.as_ptr(), m.len()));
+    /// As [`copy`](DataFile::copy), by a call for each run of rows that follow one another. False, having read nothing, when a row
+    /// or a place for it would lie outside.
+    fn read(&self, grid: &Grid, rows: &[u64], into: &mut [u8], (at, step): (usize, usize)) -> Result<bool> {
+        let len = usize::try_from(self.stamp.len).unwrap_or(usize::MAX);
+        if grid.checked(len, rows, into.len(), (at, step)).is_none() {
+            return Ok(false);
+        }
+        let together = grid.stride == grid.bytes && step == grid.bytes;
+        let mut at = at;
+        for run in rows.chunk_by(|row, next| together && row + 1 == *next) {
+            let from = (grid.base + run[0] as usize * grid.stride) as u64;
+            let bytes = run.len() * grid.bytes;
+            // It goes on after short reads and interruptions.
+            let read = self.file.read_exact_at(&mut into[at..at + bytes], from);
+            read.map_err(|source| self.unread(from, source))?;
+            at += run.len() * step;
+        }
+        Ok(true)
+    }
+
+    /// Row `row` of `grid`, to be read where it lies; `None` where it lies in no map.
+    pub(crate) fn row(&self, grid: &Grid, row: u64) -> Result<Option<Piece<'_>>> {
+        let Some(map) = &self.memory else { return Ok(None) };
         // SAFETY: as in `copy`; the piece borrows self.
-        match unsafe { Piece::of_row(block, len, grid, row) } {
-            Some(piece) => Ok(piece),
+        match unsafe { Piece::of_row(map.as_ptr(), map.len(), grid, row) } {
+            Some(piece) => Ok(Some(piece)),
             None => {
                 self.verify()?;
                 Err(Error::Row { row, rows: grid.rows })
@@ -184,11 +213,28 @@ impl Map {
         }
     }
 
+    /// A read at byte `from` that failed: the file was changed, or the disk does not give it.
+    fn unread(&self, from: u64, source: io::Error) -> Error {
+        let told = || io::Error::new(source.kind(), format!("at byte {from}: {source}"));
+        self.verify().err().unwrap_or_else(|| self.failed("read", told()))
+    }
+
+    /// An error of the system, which may mean that a server has another file now.
+    fn failed(&self, action: &'static str, source: io::Error) -> Error {
+        match source.kind() {
+            io::ErrorKind::StaleNetworkFileHandle => Error::Changed {
+                path: self.path.clone(),
+                expected: self.stamp.to_string(),
+                found: format!("a file that its server does not know any more ({source})"),
+            },
+            _ => Error::Io { action, path: self.path.clone(), source },
+        }
+    }
+
     /// Compares the file with what it was when opened. The change time is left out: a rename or a new link touches it,
     /// and the bytes are what counts.
     pub(crate) fn verify(&self) -> Result<()> {
-        let io = |source| Error::Io { action: "inspect", path: self.path.clone(), source };
-        let now = Stamp::of(&self.file.metadata().map_err(io)?);
+        let now = Stamp::of(&self.file.metadata().map_err(|source| self.failed("inspect", source))?);
         if now != self.stamp {
             return Err(self.stamp.differs(&self.path, &now));
         }
@@ -198,13 +244,18 @@ impl Map {
         }
     }
 
+    /// Whether rows are read by calls, not through a map.
+    pub(crate) fn is_read(&self) -> bool {
+        self.memory.is_none() && self.stamp.len > 0
+    }
+
     /// What the file was when it was opened.
     pub(crate) fn stamp(&self) -> Stamp {
         self.stamp
     }
 
     /// This map, if its file is still the one that was seen before.
-    pub(crate) fn unchanged_since(self, before: &Stamp) -> Result<Map> {
+    pub(crate) fn unchanged_since(self, before: &Stamp) -> Result<DataFile> {
         match self.stamp == *before {
             true => Ok(self),
             false => Err(before.differs(&self.path, &self.stamp)),
@@ -212,13 +263,29 @@ impl Map {
     }
 }
 
-/// Pages that this thread has had to wait for the disk to read, so far.
-pub(crate) fn major_faults() -> i64 {
+/// Asks the system to read these bytes into its cache now.
+fn will_read(file: &File, from: usize, bytes: usize) {
+    #[cfg(target_os = "linux")]
+    // SAFETY: the descriptor is open for as long as `file` is borrowed; no memory is handed over.
+    unsafe {
+        libc::posix_fadvise(
+            file.as_raw_fd(),
+            from as libc::off_t,
+            bytes as libc::off_t,
+            libc::POSIX_FADV_WILLNEED,
+        );
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = (file, from, bytes);
+}
+
+/// A number that grows whenever this thread has had to wait for the disk: pages that were missing from a map, and blocks read.
+pub(crate) fn disk_waits() -> i64 {
     // SAFETY: all bytes zero is a valid rusage, being plain numbers.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     // SAFETY: `usage` is a live rusage for the call to write to.
     unsafe { libc::getrusage(libc::RUSAGE_THREAD, &mut usage) };
-    usage.ru_majflt
+    usage.ru_majflt + usage.ru_inblock
 }
 
 /// Files this process may have open at a time.
@@ -229,8 +296,8 @@ pub(crate) fn open_files_limit() -> usize {
     if known { usize::try_from(limit.rlim_cur).unwrap_or(usize::MAX) } else { 256 }
 }
 
-impl fmt::Debug for Map {
+impl fmt::Debug for DataFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Map({:?}, {})", self.path, self.stamp)
+        write!(f, "DataFile({:?}, {})", self.path, self.stamp)
     }
 }
