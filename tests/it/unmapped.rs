@@ -242,3 +242,18 @@ fn a_failing_read_is_one_error_that_names_file_and_byte_after_the_good_batches()
         );
     });
 }
+
+/// The files of `/sys` have a length, a content that is shorter, and no maps.
+#[test]
+fn a_file_that_cannot_be_mapped_is_read_unasked_and_one_that_ends_early_is_an_error() {
+    let path = Path::new("/sys/kernel/mm/transparent_hugepage/enabled");
+    let Ok(content) = std::fs::read(path) else { return println!("skipped: no {}", path.display()) };
+    let rows = Dataset::from_slices(Raw::new(path, DType::U8, &[])).unwrap();
+    let stream = rows.batch(content.len()).threads(Threads::None);
+    assert!(stream.plan().unwrap().to_string().contains("is not mapped but read by calls"));
+    let mut iter = stream.iter().unwrap();
+    assert_eq!(iter.next().unwrap().unwrap().column::<u8>("0").unwrap(), content);
+    let error = iter.next().unwrap().unwrap_err();
+    let told = format!("cannot read {}: at byte {}: ", path.display(), content.len());
+    assert!(matches!(error, Error::Io { .. }) && error.to_string().starts_with(&told), "{error}");
+}
