@@ -4,11 +4,9 @@
 //! where the system gives none, notes are acted on at once.
 
 use std::sync::Arc;
-use std::thread::JoinHandle;
-
-use crossbeam_channel::{Sender, bounded};
 
 use super::spawn;
+use super::sync::{JoinHandle, Sender, bounded};
 use crate::error::caught;
 use crate::plumbing::Stop;
 

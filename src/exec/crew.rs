@@ -6,12 +6,12 @@
 use std::fmt;
 use std::io;
 use std::sync::{Mutex, PoisonError};
-use std::thread::JoinHandle;
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::spawn;
+use super::sync::JoinHandle;
 use crate::error::{Error, Result};
 
 /// Threads that share out the parts of one piece of work; started when first used.

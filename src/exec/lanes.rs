@@ -5,12 +5,10 @@
 //! There are as many permits as slots, so no two open tickets share a slot: order needs no map, a free worker takes
 //! whatever is next, and one slow item stops the others after a full ring, not after the epoch.
 
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
-
-use crossbeam_channel::{Receiver, Sender, bounded};
+use std::sync::{Arc, PoisonError};
 
 use super::spawn;
+use super::sync::{JoinHandle, Mutex, Receiver, Sender, bounded};
 use crate::error::{Error, Result, caught};
 use crate::plumbing::{Pull, Running, Stop, pull_past};
 

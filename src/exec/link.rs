@@ -5,13 +5,11 @@
 //! channel empty looks into the hand before it waits: no item is kept from it while the producer is busy with the
 //! next. Items in the channel and in both hands are never more than the link's depth.
 
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
+use std::sync::{Arc, PoisonError};
 use std::vec::IntoIter;
 
-use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded};
-
 use super::spawn;
+use super::sync::{JoinHandle, Mutex, Receiver, Sender, TryRecvError, bounded};
 use crate::error::{Error, Result, caught};
 use crate::plumbing::{Pull, Running, Stop, pull_past};
 

@@ -19,7 +19,10 @@ mod crew;
 mod iter;
 mod lanes;
 mod link;
+#[cfg(all(test, shuttle))]
+mod model;
 mod swarm;
+mod sync;
 
 pub(crate) use aside::Aside;
 pub(crate) use crew::Crew;
@@ -28,9 +31,8 @@ pub(crate) use lanes::{in_flight, lanes};
 pub(crate) use link::{MOST_ITEMS, link};
 pub(crate) use swarm::{swarm, swarming};
 
-use std::thread::{Builder, JoinHandle};
-
 use crate::error::{Error, Result};
+use sync::{Builder, JoinHandle};
 
 /// Starts a named thread; the only place that does.
 fn spawn(stage: &'static str, body: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {

@@ -3,12 +3,10 @@
 //! The only place where the order depends on timing; a verb that uses it says so in its name. The end is a message from
 //! each worker; a fatal error is the last thing the consumer sees, whatever the others still have.
 
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
-
-use crossbeam_channel::{Receiver, Sender, bounded};
+use std::sync::{Arc, PoisonError};
 
 use super::spawn;
+use super::sync::{JoinHandle, Mutex, Receiver, Sender, bounded};
 use crate::error::{Error, Result, caught};
 use crate::plumbing::{Pull, Running, Stop};
 
