@@ -12,14 +12,6 @@ fn range(rows: u64) -> Dataset {
     Dataset::range(rows).unwrap()
 }
 
-fn entries(folder: &str) -> usize {
-    std::fs::read_dir(folder).unwrap().count()
-}
-
-fn maps() -> usize {
-    std::fs::read_to_string("/proc/self/maps").unwrap().lines().count()
-}
-
 #[test]
 fn a01_a_dead_worker_does_not_look_like_the_end_of_the_epoch() {
     watchdog(|| {
