@@ -5,6 +5,7 @@ use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use gristmill::{DType, Dataset, Raw, Shuffle};
 
@@ -116,12 +117,12 @@ fn stopped_and_continued_or_on_another_clock_a_run_is_the_same() {
         let told = |dir: &Dir| std::fs::read_to_string(dir.path("log")).unwrap_or_default();
         let mut running = process("", NAME, dir.path("")).stdout(Stdio::null()).spawn().unwrap();
         let mut stops = 0;
-        while running.try_wait().unwrap().is_none() {
+        while stops < 40 && running.try_wait().unwrap().is_none() {
             let before = told(&dir).len();
             until(|| told(&dir).len() > before || running.try_wait().unwrap().is_some());
             if running.try_wait().unwrap().is_none() {
                 send(&running, libc::SIGSTOP);
-                (0..100).for_each(|_| std::thread::yield_now());
+                std::thread::sleep(Duration::from_millis(5));
                 send(&running, libc::SIGCONT);
                 stops += 1;
             }

@@ -22,8 +22,15 @@ fn a_forgotten_iterator_does_no_harm() {
             for make in [
                 |rows: &Dataset| rows.batch(2).workers(3).prefetch(2),
                 |rows: &Dataset| rows.batch(1).par_map(2, |batch| batch),
-                |rows: &Dataset| rows.batch(1).par_interleave(2, 1, |batch| Dataset::from_generator(move |_| vec![batch.clone(); 9])),
-                |rows: &Dataset| rows.batch(1).par_interleave_unordered(2, |b| Dataset::from_generator(move |_| vec![b.clone(); 9])),
+                |rows: &Dataset| {
+                    rows.batch(1).par_interleave(2, 1, |batch| {
+                        Dataset::from_generator(move |_| vec![batch.clone(); 9])
+                    })
+                },
+                |rows: &Dataset| {
+                    rows.batch(1)
+                        .par_interleave_unordered(2, |b| Dataset::from_generator(move |_| vec![b.clone(); 9]))
+                },
             ] {
                 let rows = open().shuffle(Shuffle::full(1));
                 let stream = make(&rows).threads(threads);

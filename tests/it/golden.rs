@@ -17,7 +17,8 @@ fn rows(n: u64) -> Dataset {
 
 /// Compares a part of the fixture with what is so now.
 fn pinned(part: &str, found: &Found) {
-    let fixture: BTreeMap<String, Found> = serde_json::from_str(include_str!("../fixtures/golden.json")).unwrap();
+    let fixture: BTreeMap<String, Found> =
+        serde_json::from_str(include_str!("../fixtures/golden.json")).unwrap();
     let wanted = &fixture[part];
     if found != wanted {
         println!("{}", serde_json::to_string(&BTreeMap::from([(part, found)])).unwrap());
@@ -42,7 +43,21 @@ const SEEDS: [u64; 4] = [0, 7, 42, u64::MAX];
 #[test]
 fn shuffles_of_every_length() {
     let lengths = [
-        1, 2, 3, 10, 255, 256, 257, 1000, 65_535, 65_536, 65_537, 123_456, 1 << 31, (1 << 32) + 1, (1 << 63) - 1,
+        1,
+        2,
+        3,
+        10,
+        255,
+        256,
+        257,
+        1000,
+        65_535,
+        65_536,
+        65_537,
+        123_456,
+        1 << 31,
+        (1 << 32) + 1,
+        (1 << 63) - 1,
     ];
     let mut found = Found::new();
     for n in lengths {
@@ -95,12 +110,15 @@ fn splits_draws_and_mixes() {
 #[test]
 fn random_numbers_of_every_kind() {
     let mut found = Found::new();
-    for (seed, tag, epoch, place) in [(0, "", 0, 0), (7, "map", 1, 2), (42, "a longer tag", 1 << 40, 9), (u64::MAX, "map", 3, u64::MAX)] {
+    for (seed, tag, epoch, place) in
+        [(0, "", 0, 0), (7, "map", 1, 2), (42, "a longer tag", 1 << 40, 9), (u64::MAX, "map", 3, u64::MAX)]
+    {
         let mut random = RandomStream::new(seed, tag, epoch, place);
         let mut items: Vec<u64> = (0..100).collect();
         random.shuffle(&mut items);
         let below = [1, 2, 7, 1000, (1 << 63) + 1, u64::MAX].map(|n| random.below(n));
-        let others = [random.next_u64(), random.uniform().to_bits(), u64::from(random.chance(0.5)), digest(items)];
+        let others =
+            [random.next_u64(), random.uniform().to_bits(), u64::from(random.chance(0.5)), digest(items)];
         found.insert(format!("{seed}, {tag:?}, {epoch}, {place}"), [&below[..], &others].concat());
     }
     pinned("random", &found);
@@ -119,7 +137,8 @@ type Make = fn(Speed) -> Stream<Vec<u64>>;
 const EPOCHS: [(&str, Make); 8] = [
     ("full, batched", |s| rows(5000).shuffle(Shuffle::full(7)).batch(64).prefetch(s.ahead).map(|b| ids(&b))),
     ("blocks, cast and mapped", |s| {
-        let batches = rows(5000).shuffle(Shuffle::blocks_of(64, 8, 3)).batch(32).cast::<f64>("0").prefetch(s.ahead);
+        let batches =
+            rows(5000).shuffle(Shuffle::blocks_of(64, 8, 3)).batch(32).cast::<f64>("0").prefetch(s.ahead);
         batches.par_map(s.workers, |b| b.column::<f64>("0").unwrap().iter().map(|x| x.to_bits()).collect())
     }),
     ("buffer, repeated and sharded", |s| {
@@ -128,7 +147,8 @@ const EPOCHS: [(&str, Make); 8] = [
     }),
     ("random numbers", |s| {
         let drawn = rows(3000).sample(1000, 9).unwrap().batch(10);
-        let mapped = drawn.par_map_seeded(s.workers, 11, |b, random| [ids(&b), vec![random.next_u64()]].concat());
+        let mapped =
+            drawn.par_map_seeded(s.workers, 11, |b, random| [ids(&b), vec![random.next_u64()]].concat());
         mapped.prefetch(s.ahead).map_seeded(4, |ids, random| [ids, vec![random.below(9)]].concat())
     }),
     ("a buffer of items", |s| {
@@ -158,13 +178,22 @@ fn whole_epochs_under_every_number_of_threads() {
             for k in 0..2 {
                 let of = |workers, ahead, threads| {
                     let stream = make(Speed { workers, ahead }).workers(workers).threads(threads);
-                    digest(epoch(&stream, k).into_iter().flat_map(|item| [vec![item.len() as u64], item].concat()))
+                    digest(
+                        epoch(&stream, k)
+                            .into_iter()
+                            .flat_map(|item| [vec![item.len() as u64], item].concat()),
+                    )
                 };
                 let one = of(1, 0, Threads::None);
-                for (workers, ahead) in [1, 2, 4, 16].into_iter().flat_map(|n| [0, 1, 9, 64].map(|ahead| (n, ahead))) {
+                for (workers, ahead) in
+                    [1, 2, 4, 16].into_iter().flat_map(|n| [0, 1, 9, 64].map(|ahead| (n, ahead)))
+                {
                     for threads in THREADS {
                         let other = of(workers, ahead, threads);
-                        assert_eq!(other, one, "{name}, epoch {k}: {workers} workers, {ahead} ahead, {threads:?}");
+                        assert_eq!(
+                            other, one,
+                            "{name}, epoch {k}: {workers} workers, {ahead} ahead, {threads:?}"
+                        );
                     }
                 }
                 found.insert(format!("{name}, epoch {k}"), vec![one]);

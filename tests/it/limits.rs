@@ -23,9 +23,23 @@ const NEEDY: [fn(&Dataset) -> Stream<u64>; 7] = [
     |_| numbers(99).par_map(6, |n| n).prefetch(1),
     |_| numbers(99).par_interleave(4, 1, |n| numbers(n).prefetch(1)),
     |_| numbers(99).par_interleave_unordered(5, |n| numbers(n).par_map(2, |n| n)),
-    |rows| rows.batch(4).map(|b| ids(&b)[0]).filter(|_| true).map(|n| n).inspect(|_| {}).threads(Threads::EachStage),
+    |rows| {
+        rows.batch(4)
+            .map(|b| ids(&b)[0])
+            .filter(|_| true)
+            .map(|n| n)
+            .inspect(|_| {})
+            .threads(Threads::EachStage)
+    },
     // 8 MB: a batch that a crew of its own shares out.
-    |_| Dataset::range(1_000_000).unwrap().shuffle(Shuffle::full(1)).batch(1_000_000).workers(3).map(|b| ids(&b)[0]),
+    |_| {
+        Dataset::range(1_000_000)
+            .unwrap()
+            .shuffle(Shuffle::full(1))
+            .batch(1_000_000)
+            .workers(3)
+            .map(|b| ids(&b)[0])
+    },
 ];
 
 /// What the first item is: there, or an error that says that a thread is wanted.
@@ -81,7 +95,8 @@ fn a_thousand_iterators_with_few_threads_and_descriptors_are_data_or_errors() {
     alone_after(&format!("{} ulimit -n 256;", group.enter()), 30, || {
         let dir = Dir::new();
         let rows = open(&file(&dir, 4000)).shuffle(Shuffle::full(1)).batch(2).workers(2).prefetch(2);
-        let opened = |threads| (0..1000).map(|k| rows.clone().threads(threads).epoch(k).unwrap()).collect::<Vec<_>>();
+        let opened =
+            |threads| (0..1000).map(|k| rows.clone().threads(threads).epoch(k).unwrap()).collect::<Vec<_>>();
         let mut held = opened(Threads::Auto);
         let good = held.iter_mut().filter_map(|iter| first(iter, "one of many").then_some(())).count();
         assert!((20..200).contains(&good), "{good} of 1000 run");
@@ -90,7 +105,10 @@ fn a_thousand_iterators_with_few_threads_and_descriptors_are_data_or_errors() {
         assert!(live.len() == good && live.iter().all(Result::is_ok), "{} of {good}", live.len());
         drop(held);
         no_thread_is_left();
-        assert!(opened(Threads::None).iter_mut().all(|iter| iter.next().unwrap().is_ok()), "without threads all of them run");
+        assert!(
+            opened(Threads::None).iter_mut().all(|iter| iter.next().unwrap().is_ok()),
+            "without threads all of them run"
+        );
     });
 }
 

@@ -25,7 +25,10 @@ fn one_core() {
 fn busy(n: u64) -> Stream<u64> {
     let rows = Dataset::range(n).unwrap().shuffle(Shuffle::full(3));
     let items = rows.batch(4).workers(3).prefetch(1).par_map(4, |b| b).unbatch();
-    items.map(|row| row.value::<u64>("0").unwrap()).par_interleave(2, 1, |n| numbers(1).map(move |_| n)).prefetch(2)
+    items
+        .map(|row| row.value::<u64>("0").unwrap())
+        .par_interleave(2, 1, |n| numbers(1).map(move |_| n))
+        .prefetch(2)
 }
 
 #[test]
@@ -39,7 +42,10 @@ fn two_iterators_at_once_and_a_stream_zipped_with_itself() {
             // One far ahead of the other, and then by turns.
             assert!(a.by_ref().take(150).map(|n| n.unwrap()).eq(expected[..150].iter().copied()));
             for at in 0..150 {
-                assert_eq!((a.next().unwrap().unwrap(), b.next().unwrap().unwrap()), (expected[150 + at], expected[at]));
+                assert_eq!(
+                    (a.next().unwrap().unwrap(), b.next().unwrap().unwrap()),
+                    (expected[150 + at], expected[at])
+                );
             }
             let zipped = values(&stream.clone().zip(stream.clone()).zip(stream.clone()));
             assert!(zipped.into_iter().zip(&expected).all(|(((a, b), c), n)| [a, b, c] == [*n; 3]));
@@ -73,12 +79,15 @@ fn streams_made_and_run_inside_functions_three_deep() {
     alone(|| {
         one_core();
         let inner = |n: u64| busy(n).reduce(0, |sum, n| sum + n).unwrap();
-        let middle = move |n: u64| numbers(n).par_map(3, inner).prefetch(1).reduce(0, |sum, n| sum + n).unwrap();
+        let middle =
+            move |n: u64| numbers(n).par_map(3, inner).prefetch(1).reduce(0, |sum, n| sum + n).unwrap();
         let outer = numbers(12).par_map(2, middle);
-        let expected: Vec<u64> = (0..12).map(|n| (0..n).map(|n: u64| n * n.saturating_sub(1) / 2).sum()).collect();
+        let expected: Vec<u64> =
+            (0..12).map(|n| (0..n).map(|n: u64| n * n.saturating_sub(1) / 2).sum()).collect();
         for threads in THREADS {
             assert_eq!(values(&outer.clone().threads(threads)), expected);
-            let streams = numbers(12).flat_map_stream(move |n| numbers(n).par_interleave(2, 1, busy)).threads(threads);
+            let streams =
+                numbers(12).flat_map_stream(move |n| numbers(n).par_interleave(2, 1, busy)).threads(threads);
             assert_eq!(values(&streams).len() as u64, (0..12).map(|n| n * (n - n.min(1)) / 2).sum::<u64>());
         }
     });

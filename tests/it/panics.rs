@@ -47,18 +47,24 @@ const CALLERS: [(&str, Before, Make); 24] = [
     ("inspect", Each, |s, f, _| s.inspect(move |n| drop(list(f(*n)))).map(list)),
     ("take_while", Each, |s, f, _| s.take_while(move |n| f(*n) < ITEMS).map(list)),
     ("unique_by", Each, |s, f, _| s.unique_by(move |n| f(*n)).map(list)),
-    ("resample", Each, |s, f, _| s.resample(1, [(1.0, 1.0), (1.0, 1.0)], move |n| f(*n) as usize % 2).map(list)),
+    ("resample", Each, |s, f, _| {
+        s.resample(1, [(1.0, 1.0), (1.0, 1.0)], move |n| f(*n) as usize % 2).map(list)
+    }),
     ("flat_map", Start, |s, f, _| s.flat_map(move |n| [f(n), n]).map(list)),
     ("flat_map", Start, |s, f, _| {
-        let within = move |n| (0..2).map({
-            let f = f.clone();
-            move |_| f(n)
-        });
+        let within = move |n| {
+            (0..2).map({
+                let f = f.clone();
+                move |_| f(n)
+            })
+        };
         s.flat_map(within).map(list)
     }),
     ("flat_map_stream", Start, |s, f, _| s.flat_map_stream(move |n| numbers(1 + f(n) % 2)).map(list)),
     ("interleave", Start, |s, f, _| s.interleave(3, 2, move |n| numbers(1 + f(n) % 3)).map(list)),
-    ("par_interleave", Start, |s, f, workers| s.par_interleave(workers, 1, move |n| numbers(1 + f(n) % 3)).map(list)),
+    ("par_interleave", Start, |s, f, workers| {
+        s.par_interleave(workers, 1, move |n| numbers(1 + f(n) % 3)).map(list)
+    }),
     ("par_interleave_unordered", Before::Some, |s, f, workers| {
         s.par_interleave_unordered(workers, move |n| numbers(1 + f(n) % 3)).map(list)
     }),
@@ -68,20 +74,26 @@ const CALLERS: [(&str, Before, Make); 24] = [
         s.bucket_by_length(Buckets::new([1], [3, 2]), move |n| f(*n) as usize % 2).map(|b| ids(&b))
     }),
     ("on_error", Each, |s, f, _| {
-        s.try_map(|n| Err::<u64, _>(n.to_string())).on_error(OnError::replace(move |place| f(place.item))).map(list)
+        s.try_map(|n| Err::<u64, _>(n.to_string()))
+            .on_error(OnError::replace(move |place| f(place.item)))
+            .map(list)
     }),
     ("generator", Each, |_, f, _| {
-        let items = move |_| (0..ITEMS).map({
-            let f = f.clone();
-            move |n| f(n)
-        });
+        let items = move |_| {
+            (0..ITEMS).map({
+                let f = f.clone();
+                move |n| f(n)
+            })
+        };
         Dataset::from_generator(items).map(list)
     }),
     ("generator", Each, |s, f, workers| {
-        let items = move |_| (0..ITEMS).map({
-            let f = f.clone();
-            move |n| f(n)
-        });
+        let items = move |_| {
+            (0..ITEMS).map({
+                let f = f.clone();
+                move |n| f(n)
+            })
+        };
         s.zip(Dataset::from_generator(items).prefetch(workers)).map(|(_, n)| list(n))
     }),
 ];
@@ -96,7 +108,9 @@ const OTHERS: [(Before, Make); 17] = [
     (Each, |s, _, _| s.concat(numbers(0)).map(list)),
     (Each, |s, _, _| s.on_error(OnError::skip(1)).map(list)),
     (Each, |s, _, _| s.cache().map(list)),
-    (Each, |s, _, _| Stream::choose([s], Dataset::from_generator(|_| std::iter::repeat_n(0usize, 99))).map(list)),
+    (Each, |s, _, _| {
+        Stream::choose([s], Dataset::from_generator(|_| std::iter::repeat_n(0usize, 99))).map(list)
+    }),
     (Start, |s, _, _| s.repeat(2).map(list)),
     (Start, |s, _, _| s.unique().map(list)),
     (Start, |s, _, _| Stream::mix([(s, 1), (endless().take(ITEMS), 1)]).map(list)),
@@ -104,7 +118,9 @@ const OTHERS: [(Before, Make); 17] = [
     (Before::Some, |s, _, _| s.window(3, 2, 1)),
     (Before::Some, |s, _, workers| s.batch(4).workers(workers).map(|b| ids(&b))),
     (Before::Some, |s, _, _| s.batch(4).rebatch(3).map(|b| ids(&b))),
-    (Before::Some, |s, _, _| s.batch(4).unbatch().shuffle_buffer(3, 1).map(|row| list(row.value("0").unwrap()))),
+    (Before::Some, |s, _, _| {
+        s.batch(4).unbatch().shuffle_buffer(3, 1).map(|row| list(row.value("0").unwrap()))
+    }),
 ];
 
 fn harmless() -> Call {
@@ -125,11 +141,17 @@ fn broken(stream: &Stream<Vec<u64>>, clean: &[Vec<u64>], before: Before, bad: u6
     let seen = outcomes(&stream.clone().threads(threads[0]));
     for other in THREADS {
         let again = outcomes(&stream.clone().threads(other));
-        assert!(threads.len() == 1 || again == seen, "{stream:?} with {other:?}: {again:?} instead of {seen:?}");
+        assert!(
+            threads.len() == 1 || again == seen,
+            "{stream:?} with {other:?}: {again:?} instead of {seen:?}"
+        );
         let (last, good) = again.split_last().unwrap();
         let text = last.as_ref().expect_err("a stream that broke ended as if it were whole");
         assert_eq!(text, told, "{stream:?} with {other:?}");
-        assert!(good.iter().all(Result::is_ok), "{stream:?} with {other:?}: more than one error in {again:?}");
+        assert!(
+            good.iter().all(Result::is_ok),
+            "{stream:?} with {other:?}: more than one error in {again:?}"
+        );
         let good: Vec<u64> = good.iter().flat_map(|item| item.clone().unwrap()).collect();
         let whole: Vec<u64> = clean.concat();
         match before {
@@ -162,12 +184,16 @@ fn a_panic_in_any_function_is_told_once_after_the_good_items() {
 fn a_panic_above_any_stage_is_told_once_after_the_good_items() {
     alone(|| {
         std::panic::set_hook(Box::new(|_| {}));
-        let callers = CALLERS.into_iter().filter(|(verb, ..)| *verb != "generator").map(|(_, before, make)| (before, make));
+        let callers = CALLERS
+            .into_iter()
+            .filter(|(verb, ..)| *verb != "generator")
+            .map(|(_, before, make)| (before, make));
         for (before, make) in callers.chain(OTHERS) {
             for (bad, workers) in BAD.into_iter().flat_map(|bad| WORKERS.map(|workers| (bad, workers))) {
                 let clean = values(&make(numbers(ITEMS), harmless(), workers));
                 broken(&make(with_panic(bad), harmless(), workers), &clean, before, bad, &panicked(bad));
-                let mapped = make(numbers(ITEMS).par_map(workers, move |n| touchy(bad)(n)), harmless(), workers);
+                let mapped =
+                    make(numbers(ITEMS).par_map(workers, move |n| touchy(bad)(n)), harmless(), workers);
                 broken(&mapped, &clean, before, bad, &format!("par_map panicked at item {bad}: no {bad}"));
             }
         }
@@ -182,18 +208,21 @@ fn an_error_of_an_item_is_told_once_and_the_others_come() {
         let others = OTHERS.into_iter().enumerate().filter(|(i, _)| *i != 6).map(|(_, other)| other);
         for (before, make) in callers.map(|(_, before, make)| (before, make)).chain(others) {
             for (bad_item, workers) in BAD.into_iter().flat_map(|bad| WORKERS.map(|workers| (bad, workers))) {
-                let failing = numbers(ITEMS).par_try_map(workers, move |n| if n == bad_item { Err("no") } else { Ok(n) });
+                let failing = numbers(ITEMS)
+                    .par_try_map(workers, move |n| if n == bad_item { Err("no") } else { Ok(n) });
                 let told = format!("par_try_map, item {bad_item}: no");
                 for (upstream, told) in [(with_error(ITEMS, bad_item), bad(bad_item)), (failing, told)] {
                     let stream = make(upstream, harmless(), workers);
                     let seen = outcomes(&stream);
                     let errors: Vec<&String> = seen.iter().filter_map(|item| item.as_ref().err()).collect();
                     // Twice repeated, it fails twice; a window tells it wherever it lies in.
-                    let repeated = format!("{stream:?}").contains("repeat(2)") || format!("{stream:?}").contains("window(3, 2");
+                    let repeated = format!("{stream:?}").contains("repeat(2)")
+                        || format!("{stream:?}").contains("window(3, 2");
                     assert!(errors.len() == 1 || repeated && errors.len() == 2, "{stream:?}: {seen:?}");
                     assert!(errors.iter().all(|text| text.ends_with(&told)), "{stream:?}: {errors:?}");
                     if before == Each {
-                        let whole = (0..ITEMS).map(|n| if n == bad_item { Err(told.clone()) } else { Ok(vec![n]) });
+                        let whole =
+                            (0..ITEMS).map(|n| if n == bad_item { Err(told.clone()) } else { Ok(vec![n]) });
                         assert_eq!(seen, whole.collect::<Vec<_>>(), "{stream:?}");
                     }
                 }

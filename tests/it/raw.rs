@@ -198,7 +198,12 @@ fn sizes_and_row_numbers_are_64_bit() {
     let seen = shuffled.order(0, 1 << 32, 1000).unwrap();
     // Rows that a shuffle brings are those of its order, marked or not.
     let marked = rows.select([&places[..], &seen[..100]].concat()).unwrap().shuffle(Shuffle::full(4));
-    let order: Vec<u8> = marked.order(0, 0, 106).unwrap().iter().map(|row| places.iter().position(|at| at == row).map_or(0, |i| i as u8 + 1)).collect();
+    let order: Vec<u8> = marked
+        .order(0, 0, 106)
+        .unwrap()
+        .iter()
+        .map(|row| places.iter().position(|at| at == row).map_or(0, |i| i as u8 + 1))
+        .collect();
     assert_eq!(bytes(&marked.batch(9)), order);
     assert!(seen.iter().any(|row| *row > u64::from(u32::MAX)) && seen.iter().all(|row| *row < 1 << 33));
     assert_eq!(values(&shuffled.take(20).batch(5)).len(), 4);

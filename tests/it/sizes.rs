@@ -178,7 +178,9 @@ fn saved_folders_and_files_take_any_size() {
             let saved = dir.path(&format!("saved {i}"));
             clean(rows().save(Save::to(&saved).shard_rows(size)).map(drop));
             clean(rows().save(Save::to(dir.path("epoch")).epoch(size).afresh()).map(drop));
-            for shape in [vec![], vec![size as usize], vec![size as usize, size as usize], vec![0, size as usize]] {
+            for shape in
+                [vec![], vec![size as usize], vec![size as usize, size as usize], vec![0, size as usize]]
+            {
                 for raw in [
                     Raw::new(&file, DType::U64, &shape),
                     Raw::new(&file, DType::U8, &shape).offset(size),

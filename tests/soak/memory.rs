@@ -12,15 +12,21 @@ fn a_row_of_1_5_gibibytes_fits_alone_and_two_are_an_error() {
     alone_after("ulimit -c 0; ulimit -d 2097152;", 300, || {
         const ROW: u64 = 3 << 29;
         let dir = Dir::roomy();
-        let marks: Vec<(u64, &[u8])> = vec![(0, &[1]), (2 * ROW - 1, &[2]), (2 * ROW, &[3]), (3 * ROW - 1, &[4])];
+        let marks: Vec<(u64, &[u8])> =
+            vec![(0, &[1]), (2 * ROW - 1, &[2]), (2 * ROW, &[3]), (3 * ROW - 1, &[4])];
         let raw = Raw::new(dir.sparse("rows.bin", 3 * ROW, &marks), DType::U8, &[ROW as usize]);
         let rows = Dataset::from_slices(raw).unwrap();
-        for (order, threads) in [(rows.clone(), Threads::None), (rows.shuffle(Shuffle::full(2)), Threads::None)] {
+        for (order, threads) in
+            [(rows.clone(), Threads::None), (rows.shuffle(Shuffle::full(2)), Threads::None)]
+        {
             let places = order.order(0, 0, 3).unwrap();
             for (batch, row) in order.batch(1).threads(threads).iter().unwrap().zip(places) {
                 let batch = batch.unwrap();
                 let bytes = batch.arrays()[0].bytes();
-                assert_eq!((bytes.len() as u64, bytes[0], bytes[bytes.len() - 1]), [(ROW, 1, 0), (ROW, 0, 2), (ROW, 3, 4)][row as usize]);
+                assert_eq!(
+                    (bytes.len() as u64, bytes[0], bytes[bytes.len() - 1]),
+                    [(ROW, 1, 0), (ROW, 0, 2), (ROW, 3, 4)][row as usize]
+                );
             }
         }
         for threads in THREADS {

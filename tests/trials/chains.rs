@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use gristmill::{Array, Batch, Buckets, DType, Dataset, Npy, OnError, Pad, RandomStream, Raw, Row, Shuffle, Stream};
+use gristmill::{
+    Array, Batch, Buckets, DType, Dataset, Npy, OnError, Pad, RandomStream, Raw, Row, Shuffle, Stream,
+};
 
 use crate::common::*;
 
@@ -10,7 +12,19 @@ use crate::common::*;
 const BITS: [(DType, usize, [u64; 7]); 3] = [
     (DType::F16, 2, [0x7e2a, 0x7c2a, 0xfd01, 0x8000, 0x7c00, 1, 0x3c00]),
     (DType::F32, 4, [0x7fc1_2345, 0x7f81_2345, 0xffa0_0001, 0x8000_0000, 0x7f80_0000, 1, 0x3f80_0000]),
-    (DType::F64, 8, [0x7ff8 << 48 | 0x1234, 0x7ff0 << 48 | 0x1234, 0xfff4 << 48 | 1, 1 << 63, 0x7ff0 << 48, 1, 0x3ff0 << 48]),
+    (
+        DType::F64,
+        8,
+        [
+            0x7ff8 << 48 | 0x1234,
+            0x7ff0 << 48 | 0x1234,
+            0xfff4 << 48 | 1,
+            1 << 63,
+            0x7ff0 << 48,
+            1,
+            0x3ff0 << 48,
+        ],
+    ),
 ];
 
 /// Rows of a number and some floats: each a place among [`BITS`] that its number decides.
@@ -52,7 +66,8 @@ impl Table {
         let fortran = self.file >= 4;
         let by_row: Vec<u8> = (0..self.rows).flat_map(|row| self.floats(row, swapped)).collect();
         let element = |row: usize, i: usize| by_row[(row * self.width + i) * size..][..size].to_vec();
-        let by_column = || (0..self.width).flat_map(|i| (0..self.rows).flat_map(move |row| element(row, i))).collect();
+        let by_column =
+            || (0..self.width).flat_map(|i| (0..self.rows).flat_map(move |row| element(row, i))).collect();
         let payload: Vec<u8> = if fortran { by_column() } else { by_row.clone() };
         let path = folder.join("floats");
         let ids: Vec<u64> = (0..self.rows as u64).collect();
@@ -63,7 +78,11 @@ impl Table {
             Dataset::from_slices((("id", ids), ("x", if swapped { raw.big_endian() } else { raw })))
         } else {
             let descr = format!("'{}f{size}'", if swapped { '>' } else { '<' });
-            std::fs::write(&path, npy(&descr, fortran, &format!("({}, {})", self.rows, self.width), &payload)).unwrap();
+            std::fs::write(
+                &path,
+                npy(&descr, fortran, &format!("({}, {})", self.rows, self.width), &payload),
+            )
+            .unwrap();
             Dataset::from_slices((("id", ids), ("x", Npy::open(&path).unwrap())))
         };
         opened.unwrap()
@@ -170,7 +189,9 @@ pub(crate) const STAGES: [Verb; 37] = [
     |s, _| s.unbatch().padded_batch(4, Pad::longest()),
     |s, _| s.unbatch().bucket_by_length(Buckets::new([1], [3, 2]), |row| id(row) as usize % 2),
     |s, _| s.unbatch().group_by_window(3, |row| id(row) % 4).flat_map(|group| group).batch(6),
-    |s, _| s.unbatch().group_by_window_sized(|row| id(row) % 2, |key| 2 + *key as usize).flat_map(|g| g).batch(1),
+    |s, _| {
+        s.unbatch().group_by_window_sized(|row| id(row) % 2, |key| 2 + *key as usize).flat_map(|g| g).batch(1)
+    },
     |s, _| s.window(2, 2, 1).flat_map(|window| window),
     |s, _| s.enumerate().map(|(_, b)| b),
     |s, _| s.zip(endless()).map(|(b, _)| b),
@@ -235,4 +256,3 @@ pub(crate) fn lists() -> (Stream<Vec<f32>>, Vec<u32>) {
 pub(crate) fn bits(array: &Array) -> Vec<u32> {
     array.elements::<f32>().unwrap().iter().map(|x| x.to_bits()).collect()
 }
-

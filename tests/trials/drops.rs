@@ -23,7 +23,9 @@ const KINDS: [Kind; 11] = [
     |folder| file(folder).batch(9).cache_file(folder.join("cache")).prefetch(2).map(|b| ids(&b)[0]),
     |_| with_error(20, 2).par_map(2, |n| n).prefetch(2).zip(endless()).map(|(n, _)| n),
     |_| with_panic(3).prefetch(1).batch(2).map(|b| ids(&b)[0]),
-    |folder| file(folder).rows().map(|row| row.value("0").unwrap()).flat_map_stream(|n| numbers(n).prefetch(2)),
+    |folder| {
+        file(folder).rows().map(|row| row.value("0").unwrap()).flat_map_stream(|n| numbers(n).prefetch(2))
+    },
 ];
 
 fn file(folder: &Path) -> Dataset {
@@ -80,7 +82,8 @@ pub(crate) fn drops(cycles: u64) {
     let mut random = RandomStream::new(5, "drops", 0, 0);
     let mut cycle = |i: u64| {
         let (kind, manner) = (i as usize % KINDS.len(), i as usize / KINDS.len() % MANNERS.len());
-        let mut iter = KINDS[kind](&folder).threads(THREADS[1 + i as usize % 2]).epoch(random.below(3)).unwrap();
+        let mut iter =
+            KINDS[kind](&folder).threads(THREADS[1 + i as usize % 2]).epoch(random.below(3)).unwrap();
         iter.by_ref().take(random.below(4) as usize).take_while(Result::is_ok).for_each(drop);
         MANNERS[manner](iter);
         if kind == 0 {

@@ -46,7 +46,8 @@ pub(crate) const KINDS: [Kind; 8] = [
         kept.window(6, 30, 2).prefetch(speed.ahead)
     },
     |folder, _| {
-        let (near, far) = (file(folder).shuffle(Shuffle::buffer(100, 2)), file(folder).shuffle(Shuffle::full(4)));
+        let (near, far) =
+            (file(folder).shuffle(Shuffle::buffer(100, 2)), file(folder).shuffle(Shuffle::full(4)));
         Dataset::mix([(&near, 2), (&far, 3)]).unwrap().batch(48).map(|b| ids(&b))
     },
     |folder, speed| {
@@ -54,15 +55,19 @@ pub(crate) const KINDS: [Kind; 8] = [
         cached.prefetch(speed.ahead).map(|b| ids(&b))
     },
     |_, speed| {
-        let items = numbers(600).shuffle_buffer(200, 9).interleave(3, 2, |n| numbers(n % 3).map(move |i| 3 * n + i));
+        let items =
+            numbers(600).shuffle_buffer(200, 9).interleave(3, 2, |n| numbers(n % 3).map(move |i| 3 * n + i));
         items.batch(25).prefetch(speed.ahead).rebatch([10, 15]).map(|b| ids(&b))
     },
     |folder, speed| {
         let rows = file(folder).shuffle(Shuffle::full(8)).batch(20).prefetch(speed.ahead).map(|b| ids(&b));
-        let sums = numbers(90).scan(|epoch| epoch, |sum, n| {
-            *sum += n;
-            vec![*sum]
-        });
+        let sums = numbers(90).scan(
+            |epoch| epoch,
+            |sum, n| {
+                *sum += n;
+                vec![*sum]
+            },
+        );
         Stream::mix([(rows, 2), (sums, 3)])
     },
 ];
@@ -169,7 +174,8 @@ pub(crate) fn trainings(name: &str, kills: u64) -> u64 {
     let mut twice = 0;
     for (kind, make) in KINDS.iter().enumerate() {
         let other = Dir::new();
-        let expected = unbroken(&make(&other.path(""), &Speed { workers: 1, ahead: 0, threads: Threads::None }));
+        let expected =
+            unbroken(&make(&other.path(""), &Speed { workers: 1, ahead: 0, threads: Threads::None }));
         let bytes = serde_json::to_string(&expected).unwrap().len() as u64;
         let mut left = kills;
         while left > 0 {
@@ -208,7 +214,11 @@ fn repeated(log: &[Line], expected: &[Line], kind: usize) -> u64 {
             Some(wanted) if line == wanted => next += 1,
             _ => {
                 // Delivered, but not yet saved when the training was killed.
-                assert_eq!(line, &expected[next - 1], "kind {kind}: an item is lost, or comes again as another");
+                assert_eq!(
+                    line,
+                    &expected[next - 1],
+                    "kind {kind}: an item is lost, or comes again as another"
+                );
                 again += 1;
             }
         }
@@ -253,7 +263,9 @@ pub(crate) fn ranks(name: &str, seed: u64) {
         let slowest = states.min_by_key(|state| (state.position().epoch, state.position().item)).unwrap();
         let end = (slowest.position().epoch, slowest.position().item);
         let logs: Vec<Vec<Line>> = folders.iter().map(|folder| lines(folder)).collect();
-        for (step, (at, _)) in logs[0].iter().enumerate().filter(|(_, (at, _))| last || (at.epoch, at.item) < end) {
+        for (step, (at, _)) in
+            logs[0].iter().enumerate().filter(|(_, (at, _))| last || (at.epoch, at.item) < end)
+        {
             assert!(logs.iter().all(|log| log[step].0 == *at), "ranks do not stand at the same step");
             seen.push((*at, logs.iter().flat_map(|log| log[step].1.clone()).collect()));
         }
@@ -261,7 +273,8 @@ pub(crate) fn ranks(name: &str, seed: u64) {
     }
     assert_eq!(seen, expected);
     for k in 0..EPOCHS {
-        let mut all: Vec<u64> = seen.iter().filter(|(at, _)| at.epoch == k).flat_map(|(_, ids)| ids.clone()).collect();
+        let mut all: Vec<u64> =
+            seen.iter().filter(|(at, _)| at.epoch == k).flat_map(|(_, ids)| ids.clone()).collect();
         all.sort_unstable();
         assert!(all.into_iter().eq(0..ROWS), "every row once");
     }
