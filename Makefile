@@ -20,6 +20,7 @@ unit: examples
 # Kills, cuts and drops by the thousand, and files of sizes that matter: up to half an hour, some of it as root. GRISTMILL_SOAK=10 makes
 # a tenth of the rounds.
 soak:
+	$(CARGO) test --locked --release --test soak --no-run
 	timeout 1800 $(CARGO) test --locked --release --test soak -- --ignored --test-threads=1 --nocapture
 
 doc:

@@ -17,7 +17,7 @@ use crate::trials::kills::{live, ranks, trainings};
 fn killed_at_any_moment_and_resumed_with_other_threads_no_item_is_lost() {
     match child() {
         Some(folder) => live(&folder),
-        None => watchdog(|| {
+        None => within(120, || {
             trainings("crash::killed_at_any_moment_and_resumed_with_other_threads_no_item_is_lost", 1);
         }),
     }
@@ -27,7 +27,7 @@ fn killed_at_any_moment_and_resumed_with_other_threads_no_item_is_lost() {
 fn four_ranks_that_are_killed_go_on_as_two_and_as_three() {
     match child() {
         Some(folder) => live(&folder),
-        None => watchdog(|| ranks("crash::four_ranks_that_are_killed_go_on_as_two_and_as_three", 1)),
+        None => within(120, || ranks("crash::four_ranks_that_are_killed_go_on_as_two_and_as_three", 1)),
     }
 }
 

@@ -172,7 +172,7 @@ const EPOCHS: [(&str, Make); 8] = [
 
 #[test]
 fn whole_epochs_under_every_number_of_threads() {
-    watchdog(|| {
+    within(120, || {
         let mut found = Found::new();
         for (name, make) in EPOCHS {
             for k in 0..2 {

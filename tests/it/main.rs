@@ -2,6 +2,7 @@
 //!
 //! One file for each verb, named after it, with the same six cases each (works; empty upstream; boundary; upstream
 //! error keeps its position; dropped midway; reopened gives the same); `laws.rs` for what holds for every pipeline.
+//! What is tried by chance lies in `tests/trials`; `make soak` tries it many more times.
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs, unreachable_pub)]
 
 mod assert_len;

@@ -207,3 +207,36 @@ fn saved_folders_and_files_take_any_size() {
         }
     });
 }
+
+/// Verbs that hold as much as they are asked to, over items without end, in little memory.
+#[test]
+fn what_is_held_without_end_is_an_error_before_the_memory_ends() {
+    type Verb = fn(Stream<u64>) -> Stream<String>;
+    fn told<T: Send + 'static>(stream: Stream<T>) -> Stream<String> {
+        stream.map(|_| "an item".to_owned())
+    }
+    let verbs: [Verb; 13] = [
+        |s| told(s.window(usize::MAX, 1, 1)),
+        |s| told(s.window_exact(1 << 40, 3, 2)),
+        |s| told(s.batch(usize::MAX)),
+        |s| told(s.batch_exact(1 << 40)),
+        |s| told(s.padded_batch(usize::MAX, Pad::longest())),
+        |s| told(s.map(|n| [n; 9].to_vec()).ragged_batch(1 << 40)),
+        |s| told(s.bucket_by_length(Buckets::new([1], [1 << 40, 1]), |_| 0)),
+        |s| told(s.map(|n| vec![n]).pack(1 << 40, 1)),
+        |s| told(s.group_by_window(usize::MAX, |_| 0)),
+        |s| told(s.group_by_window_sized(|_| 0, |_| 1 << 40)),
+        |s| told(s.shuffle_buffer(1 << 40, 1)),
+        |s| told(s.unique().filter(|_| false)),
+        |s| told(s.cache().filter(|_| false)),
+    ];
+    alone_after("ulimit -c 0; ulimit -v 400000;", 120, move || {
+        for (i, verb) in verbs.into_iter().enumerate() {
+            println!("verb {i}");
+            let mut iter = verb(endless()).threads(Threads::None).iter().unwrap();
+            let error = iter.next().unwrap().unwrap_err();
+            assert!(matches!(error, gristmill::Error::Memory { .. }), "verb {i}: {error}");
+            assert!(iter.next().is_none(), "verb {i} goes on");
+        }
+    });
+}

@@ -32,7 +32,7 @@ fn a_row_of_1_5_gibibytes_fits_alone_and_two_are_an_error() {
         for threads in THREADS {
             let error = rows.batch(2).threads(threads).iter().unwrap().next().unwrap().unwrap_err();
             assert!(matches!(error, Error::Memory { .. }), "{error}");
-            println!("batch(2): {error}");
+            println!("measured: batch(2) of rows of 1.5 GiB: {error}");
         }
     });
 }
@@ -64,7 +64,7 @@ fn a_written_gibibyte_is_shuffled_in_64_mebibytes() {
             }
             seen.sort_unstable();
             assert!(seen.into_iter().eq(0..part.len()));
-            println!("{how}: {} rows of 4 KiB in {:.1?}", part.len(), start.elapsed());
+            println!("measured: {how}: {} rows of 4 KiB in {:.1?}", part.len(), start.elapsed());
         }
     });
 }
