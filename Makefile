@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: test format lint unit doc examples bench peers fixtures
+.PHONY: test format lint unit doc examples soak bench peers fixtures
 
 test: format lint unit doc
 
@@ -16,6 +16,12 @@ lint:
 # under target/, while it runs.
 unit: examples
 	$(CARGO) test --workspace --locked --lib --tests
+
+# Kills, cuts and drops by the thousand, and files of sizes that matter: up to half an hour, some of it as root. GRISTMILL_SOAK=10 makes
+# a tenth of the rounds.
+soak:
+	$(CARGO) test --locked --release --test soak --no-run
+	timeout 1800 $(CARGO) test --locked --release --test soak -- --ignored --test-threads=1 --nocapture
 
 doc:
 	$(CARGO) test --workspace --locked --doc

@@ -115,6 +115,26 @@ fn the_heap_does_not_grow_over_epochs() {
     assert!(peaks.iter().all(|peak| *peak < planned + (2 << 20)), "{peaks:?}, planned {planned}");
 }
 
+/// The order of five million rows is computed; a buffer of all of them holds their numbers, 8 bytes each, and gives them back.
+#[test]
+fn a_shuffle_holds_what_it_says_and_no_more_over_epochs() {
+    let _turn = TURN.lock().unwrap();
+    let rows = Dataset::range(5_000_000).unwrap();
+    for (shuffle, most) in [
+        (Shuffle::full(1), 4 << 20),
+        (Shuffle::blocks(1), 4 << 20),
+        (Shuffle::buffer(5_000_000, 1), 54 << 20),
+    ] {
+        let batches = rows.shuffle(shuffle).batch(8192);
+        let held = NOW.load(Ordering::Relaxed);
+        let epoch = |k| peak(|| batches.epoch(k).unwrap().for_each(|batch| drop(batch.unwrap())));
+        let peaks = [0, 1, 2].map(epoch);
+        assert!(peaks.iter().all(|peak| *peak < most), "{shuffle}: {peaks:?}");
+        drop(batches);
+        assert!(NOW.load(Ordering::Relaxed) <= held + 4096, "{shuffle} leaves something behind");
+    }
+}
+
 #[test]
 fn opening_a_file_allocates_no_more_than_its_header_asks_for() {
     let _turn = TURN.lock().unwrap();

@@ -9,9 +9,7 @@ use proptest::prelude::*;
 
 use crate::common::*;
 use crate::npy::{Dir, npy};
-use crate::save::{
-    child, counted, in_a_small_file_system, killed, listed, loaded, names, process, wait_to_be_killed,
-};
+use crate::save::{counted, in_a_small_file_system, killed, listed, loaded, wait_to_be_killed};
 
 fn count(made: &AtomicU64) -> u64 {
     made.load(Ordering::SeqCst)

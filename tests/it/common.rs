@@ -1,8 +1,13 @@
 //! What the tests share: streams that misbehave on request, a watchdog, and ways to read a stream to its end.
 
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fmt::Debug;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
@@ -61,12 +66,17 @@ pub(crate) fn with_panic(bad: u64) -> Stream<u64> {
 
 /// Runs `test` on a thread of its own and panics if it takes longer than 30 seconds.
 pub(crate) fn watchdog(test: impl FnOnce() + Send + 'static) {
+    within(30, test);
+}
+
+/// As [`watchdog`], with other patience.
+pub(crate) fn within(seconds: u64, test: impl FnOnce() + Send + 'static) {
     let (done, wait) = mpsc::channel::<()>();
     let thread = std::thread::spawn(move || {
         test();
         drop(done);
     });
-    if let Err(mpsc::RecvTimeoutError::Timeout) = wait.recv_timeout(Duration::from_secs(30)) {
+    if let Err(mpsc::RecvTimeoutError::Timeout) = wait.recv_timeout(Duration::from_secs(seconds)) {
         panic!("the test hangs");
     }
     if let Err(panic) = thread.join() {
@@ -150,7 +160,7 @@ pub(crate) fn endless() -> Stream<u64> {
 }
 
 /// Waits for `condition`; the watchdog ends a wait in vain.
-pub(crate) fn until(condition: impl Fn() -> bool) {
+pub(crate) fn until(mut condition: impl FnMut() -> bool) {
     while !condition() {
         std::thread::yield_now();
     }
@@ -164,16 +174,143 @@ pub(crate) fn no_thread_is_left() {
 /// Runs `test`, the closure of a test function, in a process of its own and under the watchdog: the threads and
 /// descriptors counted are its own, and an abort is a failed test.
 pub(crate) fn alone<F: FnOnce() + Send + 'static>(test: F) {
-    const INSIDE: &str = "GRISTMILL_TEST_ALONE";
-    if std::env::var_os(INSIDE).is_some() {
-        return watchdog(test);
+    alone_after("", 30, test);
+}
+
+/// As [`alone`], after a shell has made the process ready by `setup` (limits, groups), and with other patience.
+pub(crate) fn alone_after<F: FnOnce() + Send + 'static>(setup: &str, seconds: u64, test: F) {
+    if child().is_some() {
+        return within(seconds, test);
     }
-    let path = std::any::type_name::<F>();
-    let name = path.split_once("::").unwrap().1.trim_end_matches("::{{closure}}");
-    let mut program = Command::new(std::env::current_exe().unwrap());
-    let output = program.args([name, "--exact"]).env(INSIDE, "1").output().unwrap();
+    let name = std::any::type_name::<F>().split_once("::").unwrap().1.trim_end_matches("::{{closure}}");
+    let output = process(setup, name, "alone").output().unwrap();
     let told = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && told.contains("1 passed"), "{}\n{told}", output.status);
+    let passed_on = ["measured: ", "skipped: "];
+    told.lines()
+        .filter(|line| passed_on.iter().any(|word| line.starts_with(word)))
+        .for_each(|line| println!("{line}"));
+}
+
+const CHILD: &str = "GRISTMILL_TEST_CHILD";
+
+/// What this process was given to work on, if it was made by [`process`]: often a folder.
+pub(crate) fn child() -> Option<PathBuf> {
+    std::env::var_os(CHILD).map(PathBuf::from)
+}
+
+/// A process that runs the test `name` of this program, ignored or not, as a child that is given `work`, after `setup` in a shell.
+pub(crate) fn process(setup: &str, name: &str, work: impl AsRef<OsStr>) -> Command {
+    let mut shell = Command::new("sh");
+    shell.arg("-c").arg(format!("{setup} exec \"$0\" \"$@\"")).arg(std::env::current_exe().unwrap());
+    shell.args([name, "--exact", "--nocapture", "--include-ignored", "--test-threads=1"]).env(CHILD, work);
+    shell
+}
+
+/// A control group of this process's own, by its kind (version 1), and gone when dropped: limits that take root to set.
+pub(crate) struct Group(PathBuf);
+
+impl Group {
+    /// The group with these limits; says so and gives none where there can be none.
+    pub(crate) fn new(kind: &str, limits: &[(&str, u64)]) -> Option<Group> {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("/sys/fs/cgroup/{kind}/gristmill-{}-{number}", std::process::id());
+        let group = std::fs::create_dir(&name).ok().map(|()| Group(name.into()));
+        let group = group.filter(|group| limits.iter().all(|(file, limit)| group.set(file, *limit)));
+        if group.is_none() {
+            eprintln!("skipped: it takes root and control groups of version 1 to limit {kind}");
+        }
+        group
+    }
+
+    fn set(&self, file: &str, limit: u64) -> bool {
+        std::fs::write(self.0.join(file), limit.to_string()).is_ok()
+    }
+
+    /// What a shell does to be in the group.
+    pub(crate) fn enter(&self) -> String {
+        format!("echo $$ > {}/cgroup.procs;", self.0.display())
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir(&self.0);
+    }
+}
+
+/// A folder that is gone after the test.
+pub(crate) struct Dir(tempfile::TempDir);
+
+impl Dir {
+    pub(crate) fn new() -> Dir {
+        Dir(tempfile::tempdir().unwrap())
+    }
+
+    /// One on the disk that is built on, for files that are too large for memory.
+    pub(crate) fn roomy() -> Dir {
+        Dir(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap())
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    pub(crate) fn put(&self, name: &str, bytes: &[u8]) -> PathBuf {
+        std::fs::write(self.path(name), bytes).unwrap();
+        self.path(name)
+    }
+
+    /// A file of `len` bytes of which only `parts` take room on the disk.
+    pub(crate) fn sparse(&self, name: &str, len: u64, parts: &[(u64, &[u8])]) -> PathBuf {
+        let file = File::create(self.path(name)).unwrap();
+        file.set_len(len).unwrap();
+        parts.iter().for_each(|(at, bytes)| file.write_all_at(bytes, *at).unwrap());
+        self.path(name)
+    }
+}
+
+/// A file of format version 1; `descr` and `shape` are Python's spelling.
+pub(crate) fn npy(descr: &str, fortran: bool, shape: &str, payload: &[u8]) -> Vec<u8> {
+    let fortran = if fortran { "True" } else { "False" };
+    let text = format!("{{'descr': {descr}, 'fortran_order': {fortran}, 'shape': {shape}, }}");
+    let length = (10 + text.len() + 1).next_multiple_of(64) - 10;
+    let text = format!("{text:<width$}\n", width = length - 1);
+    [b"\x93NUMPY\x01\0".as_slice(), &(length as u16).to_le_bytes(), text.as_bytes(), payload].concat()
+}
+
+/// One number for a list, the same on every machine: FNV-1a over the bytes of its numbers.
+pub(crate) fn digest(numbers: impl IntoIterator<Item = u64>) -> u64 {
+    let bytes = numbers.into_iter().flat_map(u64::to_le_bytes);
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+/// The rows of a batch of numbers.
+pub(crate) fn ids(batch: &Batch) -> Vec<u64> {
+    batch.column::<u64>("0").unwrap().to_vec()
+}
+
+/// The names in a folder, hidden ones too.
+pub(crate) fn names(folder: &Path) -> BTreeSet<String> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+}
+
+/// Entries of a folder: of /proc/self/fd, the open descriptors and one more.
+pub(crate) fn entries(folder: impl AsRef<Path>) -> usize {
+    std::fs::read_dir(folder).unwrap().count()
+}
+
+/// The maps of this process.
+pub(crate) fn maps() -> usize {
+    std::fs::read_to_string("/proc/self/maps").unwrap().lines().count()
+}
+
+/// The maps of this process that name `path` or what lies in it.
+pub(crate) fn maps_of(path: &Path) -> usize {
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    maps.lines().filter(|line| line.contains(path.to_str().unwrap())).count()
 }
 
 /// The numbers `0..n` as a column, but whoever gathers row `bad` gets an error, which ends the stream if `fatal`.

@@ -181,13 +181,20 @@ fn what_is_not_a_regular_file_is_refused_at_once() {
 type Change = fn(&Path);
 
 /// Changes that keep every mapped page, so that no signal can come of them.
-const CHANGES: [(&str, Change); 4] = [
+const CHANGES: [(&str, Change); 5] = [
     ("shortened", |path| File::options().write(true).open(path).unwrap().set_len(1990).unwrap()),
     ("grown", |path| File::options().write(true).open(path).unwrap().set_len(5000).unwrap()),
     ("overwritten", |path| {
         // In place: a file that is emptied first is, for a moment, cut short.
         let file = File::options().write(true).open(path).unwrap();
         file.write_all_at(&vec![7; file.metadata().unwrap().len() as usize], 0).unwrap();
+        touch(path, 10);
+    }),
+    ("cut and grown back", |path| {
+        let file = File::options().write(true).open(path).unwrap();
+        let len = file.metadata().unwrap().len();
+        file.set_len(len - 100).unwrap();
+        file.set_len(len).unwrap();
         touch(path, 10);
     }),
     ("touched back in time", |path| {
@@ -211,9 +218,12 @@ fn sources(dir: &Dir) -> Vec<(PathBuf, Dataset)> {
     let (even, odd) = (half("even.npy", 0), half("odd.npy", 1));
     let (read, second, none) =
         (dir.put("read.npy", &array), dir.put("2.bin", &payload), dir.put("3.bin", &[]));
-    let (joined, folder) = (dir.put("joined.npy", &array), dir.path("set"));
-    Dataset::from_slices(payload.clone()).unwrap().batch(100).save(&folder).unwrap();
+    let (joined, folder, cache) = (dir.put("joined.npy", &array), dir.path("set"), dir.path("cache"));
+    let batches = Dataset::from_slices(payload.clone()).unwrap().batch(100);
+    batches.save(&folder).unwrap();
+    values(&batches.cache_file(&cache));
     vec![
+        (cache.join("00000.0-0.npy"), Dataset::load(&cache).unwrap()),
         (even.clone(), Dataset::mix([(&open(&even), 1), (&open(&odd), 1)]).unwrap()),
         (joined.clone(), open(&joined).concat(&open(&empty)).unwrap()),
         (folder.join("00000.0-0.npy"), Dataset::load(&folder).unwrap()),
@@ -285,19 +295,38 @@ fn a_change_during_an_epoch_is_one_error_after_the_good_batches() {
     }
 }
 
+/// Another file in its place, or none.
+const REPLACEMENTS: [(&str, Change); 3] = [
+    ("renamed over", |path| {
+        let new = path.with_extension("new");
+        fs::write(&new, npy("'|u1'", false, "(2,)", &[7, 7])).unwrap();
+        fs::rename(new, path).unwrap();
+    }),
+    ("deleted", |path| fs::remove_file(path).unwrap()),
+    ("deleted and written anew", |path| {
+        fs::remove_file(path).unwrap();
+        fs::write(path, [7; 9000]).unwrap();
+    }),
+];
+
 #[test]
-fn a_file_renamed_over_the_name_leaves_a_running_stream_its_old_data() {
-    let dir = Dir::new();
-    for (path, rows) in sources(&dir) {
-        let stream = rows.batch(10).threads(Threads::None);
-        let mut epoch = stream.iter().unwrap();
-        let mut seen: Vec<u8> = epoch.next().unwrap().unwrap().column("0").unwrap().to_vec();
-        let other = npy("'|u1'", false, "(2,)", &[7, 7]);
-        fs::rename(dir.put("new", &other), &path).unwrap();
-        epoch.for_each(|batch| seen.extend(batch.unwrap().column::<u8>("0").unwrap()));
-        assert!(seen.iter().copied().eq((0..2000u32).map(|row| row as u8)));
-        assert_eq!(bytes(&stream), seen, "also in the next epoch");
-        assert_eq!(fs::read(&path).unwrap(), other);
+fn a_file_that_was_replaced_or_deleted_is_read_to_its_end_as_it_was() {
+    for (change, apply) in REPLACEMENTS {
+        let dir = Dir::new();
+        for (path, rows) in sources(&dir) {
+            let stream = rows.batch(10).threads(Threads::None);
+            let mut epoch = stream.iter().unwrap();
+            let mut seen: Vec<u8> = epoch.next().unwrap().unwrap().column("0").unwrap().to_vec();
+            apply(&path);
+            let now = fs::read(&path).ok();
+            epoch.for_each(|batch| seen.extend(batch.unwrap().column::<u8>("0").unwrap()));
+            assert!(seen.iter().copied().eq((0..2000u32).map(|row| row as u8)), "{change}");
+            assert_eq!(bytes(&stream), seen, "{change}: also in the next epoch");
+            let mut shuffled = bytes(&rows.shuffle(Shuffle::full(1)).batch(64).workers(2));
+            (shuffled.sort(), seen.sort());
+            assert!(shuffled == seen, "{change}: also shuffled");
+            assert_eq!(fs::read(&path).ok(), now, "{change}: and left alone");
+        }
     }
 }
 

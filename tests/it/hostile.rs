@@ -1,7 +1,6 @@
 //! Bytes that mean harm and sizes that mean nothing: data or an error, never a panic, an abort, or memory without bound.
 
 use std::path::Path;
-use std::process::Command;
 
 use gristmill::{Batch, DType, Dataset, Error, Npy, Raw, Result, Shuffle, Stream, Threads};
 use proptest::collection::vec;
@@ -12,21 +11,12 @@ use crate::common::*;
 use crate::npy::{Dir, bytes, fixtures, hex, npy};
 
 /// Runs `test`, the closure of a test function, in a process of its own that may have 1 GiB of addresses.
-fn small<F: FnOnce() + Send + 'static>(test: F) {
-    const INSIDE: &str = "GRISTMILL_TEST_SMALL";
-    if std::env::var_os(INSIDE).is_some() {
-        return watchdog(test);
-    }
-    let name = std::any::type_name::<F>().split_once("::").unwrap().1.trim_end_matches("::{{closure}}");
-    let mut shell = Command::new("sh");
-    shell.args(["-c", "ulimit -c 0; ulimit -v 1048576; exec \"$0\" \"$@\" --exact --test-threads=1"]);
-    let output = shell.arg(std::env::current_exe().unwrap()).arg(name).env(INSIDE, "1").output().unwrap();
-    let told = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && told.contains("1 passed"), "{}\n{told}", output.status);
+pub(crate) fn small<F: FnOnce() + Send + 'static>(test: F) {
+    alone_after("ulimit -c 0; ulimit -v 1048576;", 30, test);
 }
 
 /// A panic that the library caught is still a panic.
-fn clean<T>(outcome: Result<T>) -> Option<T> {
+pub(crate) fn clean<T>(outcome: Result<T>) -> Option<T> {
     if let Err(error @ (Error::Panicked { .. } | Error::Lost { .. } | Error::Cancelled)) = outcome {
         panic!("{error}");
     }

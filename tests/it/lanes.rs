@@ -62,6 +62,80 @@ fn a_slow_item_stops_the_others_after_a_full_ring() {
     });
 }
 
+/// An item that is counted while it lives.
+struct Live(u64, Arc<AtomicU64>);
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        self.1.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// Items without end, how many of them live, and how many were made.
+fn live() -> (Stream<Live>, Arc<AtomicU64>, Arc<AtomicU64>) {
+    let (alive, made) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+    let (living, making) = (alive.clone(), made.clone());
+    let stream = endless().map(move |n| {
+        making.fetch_add(1, Ordering::SeqCst);
+        living.fetch_add(1, Ordering::SeqCst);
+        Live(n, living.clone())
+    });
+    (stream, alive, made)
+}
+
+#[test]
+fn behind_a_slow_first_item_no_more_live_than_the_plan_says() {
+    type Verbs = fn(Stream<Live>, Arc<AtomicBool>) -> Stream<Live>;
+    /// Holds the first item back until the gate opens.
+    fn slow(item: Live, gate: &AtomicBool) -> Live {
+        until(|| item.0 > 0 || gate.load(Ordering::SeqCst));
+        item
+    }
+    // What may live: what each verb holds, and the item in the hand of each that pulls.
+    let chains: [(Verbs, u64); 5] = [
+        (|s, gate| s.par_map(4, move |item| slow(item, &gate)), 2 * 4 + 1),
+        (|s, gate| s.prefetch(5).par_map(2, move |item| slow(item, &gate)).prefetch(3), 5 + 2 * 2 + 3 + 3),
+        (|s, gate| s.par_map(8, |item| item).par_map(2, move |item| slow(item, &gate)), 2 * 8 + 2 * 2 + 2),
+        (|s, gate| s.prefetch(20).map(move |item| slow(item, &gate)).prefetch(1), 20 + 1 + 2),
+        (
+            |s, gate| {
+                let one = move |item: Live| {
+                    let held = std::sync::Mutex::new(Some(item));
+                    Dataset::from_generator(move |_| held.lock().unwrap().take())
+                };
+                s.par_map(3, move |item| slow(item, &gate)).par_interleave(4, 1, one)
+            },
+            2 * 3 + 4 * 3 + 2,
+        ),
+    ];
+    watchdog(move || {
+        for (at, (verbs, most)) in chains.into_iter().enumerate() {
+            let (items, alive, made) = live();
+            let gate = Arc::new(AtomicBool::new(false));
+            let mut iter = verbs(items, gate.clone()).threads(Threads::Auto).iter().unwrap();
+            std::thread::scope(|scope| {
+                let first = scope.spawn(|| iter.next().unwrap().unwrap());
+                // The others go as far as they can, and are given time to go further.
+                let mut still = (0, 0);
+                while still.1 < 2000 {
+                    std::thread::yield_now();
+                    let now = made.load(Ordering::SeqCst);
+                    still = if now > 1 && now == still.0 { (now, still.1 + 1) } else { (now, 0) };
+                    assert!(alive.load(Ordering::SeqCst) <= most, "chain {at}: more than {most} live");
+                }
+                gate.store(true, Ordering::SeqCst);
+                assert_eq!(first.join().unwrap().0, 0);
+            });
+            for n in 1..500 {
+                assert_eq!(iter.next().unwrap().unwrap().0, n, "chain {at}");
+                assert!(alive.load(Ordering::SeqCst) <= most, "chain {at}: more than {most} live");
+            }
+            drop(iter);
+            assert_eq!(alive.load(Ordering::SeqCst), 0, "chain {at}");
+        }
+    });
+}
+
 #[test]
 fn a_panic_comes_after_all_good_items_and_is_never_a_clean_end() {
     watchdog(|| {

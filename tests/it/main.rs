@@ -2,6 +2,7 @@
 //!
 //! One file for each verb, named after it, with the same six cases each (works; empty upstream; boundary; upstream
 //! error keeps its position; dropped midway; reopened gives the same); `laws.rs` for what holds for every pipeline.
+//! What is tried by chance lies in `tests/trials`; `make soak` tries it many more times.
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs, unreachable_pub)]
 
 mod assert_len;
@@ -15,10 +16,13 @@ mod columns;
 mod common;
 mod concat;
 mod conformance;
+mod crash;
 mod cut;
 mod declare;
 mod distribute;
+mod drops;
 mod enumerate;
+mod exactly_once;
 mod faults;
 mod field_cases;
 mod files;
@@ -26,6 +30,7 @@ mod filter;
 mod flat_map;
 mod fork;
 mod generator;
+mod golden;
 mod group_by_window;
 mod hostile;
 mod inspect;
@@ -33,16 +38,19 @@ mod interleave;
 mod interleave_unordered;
 mod lanes;
 mod laws;
+mod limits;
 mod lints;
 mod map;
 mod memory_columns;
 mod mix;
+mod nesting;
 mod npy;
 mod on_error;
 mod order;
 mod pack;
 mod pad_to;
 mod padded_batch;
+mod panics;
 mod prefetch;
 mod ragged_batch;
 mod raw;
@@ -54,9 +62,12 @@ mod resume;
 mod save;
 mod scan;
 mod shuffle;
+mod sizes;
 mod source;
 mod stack;
 mod take_while;
+#[path = "../trials/mod.rs"]
+mod trials;
 mod typed;
 mod unbatch;
 mod unique;

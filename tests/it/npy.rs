@@ -1,8 +1,6 @@
 //! `.npy` files against NumPy's own answers, and what a wrong file is told.
 
-use std::fs::File;
-use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use gristmill::{Batch, DType, Dataset, Error, Npy, Result, Stream};
 use half::bf16;
@@ -10,40 +8,7 @@ use serde_json::Value;
 
 use crate::common::*;
 
-/// A folder that is gone after the test.
-pub(crate) struct Dir(tempfile::TempDir);
-
-impl Dir {
-    pub(crate) fn new() -> Dir {
-        Dir(tempfile::tempdir().unwrap())
-    }
-
-    pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    pub(crate) fn put(&self, name: &str, bytes: &[u8]) -> PathBuf {
-        std::fs::write(self.path(name), bytes).unwrap();
-        self.path(name)
-    }
-
-    /// A file of `len` bytes of which only `parts` take room on the disk.
-    pub(crate) fn sparse(&self, name: &str, len: u64, parts: &[(u64, &[u8])]) -> PathBuf {
-        let file = File::create(self.path(name)).unwrap();
-        file.set_len(len).unwrap();
-        parts.iter().for_each(|(at, bytes)| file.write_all_at(bytes, *at).unwrap());
-        self.path(name)
-    }
-}
-
-/// A file of format version 1; `descr` and `shape` are Python's spelling.
-pub(crate) fn npy(descr: &str, fortran: bool, shape: &str, payload: &[u8]) -> Vec<u8> {
-    let fortran = if fortran { "True" } else { "False" };
-    let text = format!("{{'descr': {descr}, 'fortran_order': {fortran}, 'shape': {shape}, }}");
-    let length = (10 + text.len() + 1).next_multiple_of(64) - 10;
-    let text = format!("{text:<width$}\n", width = length - 1);
-    [b"\x93NUMPY\x01\0".as_slice(), &(length as u16).to_le_bytes(), text.as_bytes(), payload].concat()
-}
+pub(crate) use crate::common::{Dir, npy};
 
 /// Every fixture but the first object, which names the NumPy that answered.
 pub(crate) fn fixtures() -> Vec<Value> {

@@ -190,8 +190,21 @@ fn sizes_and_row_numbers_are_64_bit() {
     assert_eq!(bytes(&rows.select(back).unwrap().batch(6)), marks);
     assert_eq!(bytes(&rows.reverse().take(1).batch(1)), [6]);
     assert_eq!(bytes(&rows.shard(1 << 32, (1 << 32) - 1).unwrap().batch(2)), [4, 6]);
+    for (at, mark) in places.iter().zip(1..) {
+        assert_eq!(bytes(&rows.skip(*at).take(1).batch(2)), [mark], "row {at}");
+        assert_eq!(bytes(&rows.batch(1).skip(*at).take(1)), [mark], "batch {at}");
+    }
     let shuffled = rows.shuffle(Shuffle::full(3));
     let seen = shuffled.order(0, 1 << 32, 1000).unwrap();
+    // Rows that a shuffle brings are those of its order, marked or not.
+    let marked = rows.select([&places[..], &seen[..100]].concat()).unwrap().shuffle(Shuffle::full(4));
+    let order: Vec<u8> = marked
+        .order(0, 0, 106)
+        .unwrap()
+        .iter()
+        .map(|row| places.iter().position(|at| at == row).map_or(0, |i| i as u8 + 1))
+        .collect();
+    assert_eq!(bytes(&marked.batch(9)), order);
     assert!(seen.iter().any(|row| *row > u64::from(u32::MAX)) && seen.iter().all(|row| *row < 1 << 33));
     assert_eq!(values(&shuffled.take(20).batch(5)).len(), 4);
 

@@ -1,7 +1,7 @@
 //! `save` writes batches to a folder of columns, `load` opens it: all of it or nothing, and no row twice.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,12 +13,6 @@ use proptest::prelude::*;
 
 use crate::common::*;
 use crate::npy::{Dir, npy};
-
-/// The names in a folder, hidden ones too.
-pub(crate) fn names(folder: &Path) -> BTreeSet<String> {
-    let entries = std::fs::read_dir(folder).unwrap();
-    entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
-}
 
 pub(crate) fn listed<const N: usize>(names: [&str; N]) -> BTreeSet<String> {
     names.map(String::from).into()
@@ -298,22 +292,6 @@ fn dropped_midway_it_leaves_no_thread() {
         endless().batch(2).prefetch(4).save(stop).unwrap_err();
         no_thread_is_left();
     });
-}
-
-/// What a test of this program does in a process of its own, in the folder it is given.
-pub(crate) const CHILD: &str = "GRISTMILL_TEST_CHILD";
-
-/// The folder given to this process, if it is a child.
-pub(crate) fn child() -> Option<PathBuf> {
-    std::env::var_os(CHILD).map(PathBuf::from)
-}
-
-/// A process that runs the test `name` as a child in `folder`, after `setup` in a shell.
-pub(crate) fn process(setup: &str, name: &str, folder: &Path) -> Command {
-    let mut shell = Command::new("sh");
-    shell.arg("-c").arg(format!("{setup} exec \"$0\" \"$@\"")).arg(std::env::current_exe().unwrap());
-    shell.args([name, "--exact", "--nocapture"]).env(CHILD, folder);
-    shell
 }
 
 /// Says that a child has come to its point, and waits for its end.
