@@ -58,6 +58,8 @@ pub struct Outline {
     /// Whose share the items are, while a state of one rank is one of all.
     rank: Option<String>,
     unordered: bool,
+    /// Items that failed may come beside those that [`length`](Outline::length) counts.
+    uncounted: bool,
 }
 
 impl Outline {
@@ -81,6 +83,7 @@ impl Outline {
             sources: Vec::new(),
             rank: None,
             unordered: false,
+            uncounted: false,
         }
     }
 
@@ -101,6 +104,7 @@ impl Outline {
         let rank = other.rank.as_deref().unwrap_or_default();
         self.stages = format!("{}.{verb}({}{rank})", self.stages, other.stages);
         self.unordered |= other.unordered;
+        self.uncounted |= other.uncounted;
         self.sources.extend(other.sources);
         self.steps.extend(other.steps.into_iter().map(|s| Step { depth: s.depth + 1, ..s }));
         self.warnings.extend(other.warnings);
@@ -131,6 +135,7 @@ impl Outline {
             outline.stamps.extend(part.stamps);
             outline.varying = outline.varying.or(part.varying);
             outline.unordered |= part.unordered;
+            outline.uncounted |= part.uncounted;
             let told = part.stages + part.rank.as_deref().unwrap_or_default();
             outline.stages = outline.stages.replacen(&portable(&part.expression), &told, 1);
             outline.sources.extend(part.sources);
@@ -262,6 +267,16 @@ impl Outline {
 
     pub(crate) fn is_unordered(&self) -> bool {
         self.unordered
+    }
+
+    /// Errors pass at once while the items about them are put together: they come beside the items that are counted.
+    pub(crate) fn uncounted(mut self) -> Outline {
+        self.uncounted = true;
+        self
+    }
+
+    pub(crate) fn is_uncounted(&self) -> bool {
+        self.uncounted
     }
 
     /// Over a source with these rows and columns.

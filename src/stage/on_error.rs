@@ -17,7 +17,8 @@ impl<T: Send + 'static> Stream<T> {
     /// The same items, those that failed treated as `policy` says.
     ///
     /// Items that were passed over are no items any more: positions below count what is delivered. Replaced ones keep
-    /// their place, so that lengths stay exact and passing over items stays cheap.
+    /// their place, so that lengths stay exact and passing over items stays cheap; below batches of items, which errors come beside,
+    /// lengths are not known.
     ///
     /// **Order:** kept · **Holds:** nothing, or the places of a rate's failures · **Threads:** none
     ///
@@ -201,6 +202,7 @@ impl<T: Send + 'static> Stage for OnErrorStage<T> {
         let upstream = self.upstream.outline(run)?;
         let length = match (&self.policy.rule, upstream.length) {
             (Rule::Skip { .. }, Length::Exact(1..) | Length::Infinite) => Length::Unknown,
+            (Rule::Replace(_), Length::Exact(_)) if upstream.is_uncounted() => Length::Unknown,
             (_, other) => other,
         };
         Ok(upstream.step(format!("on_error({})", self.policy)).length(length))

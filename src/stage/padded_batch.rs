@@ -85,7 +85,7 @@ impl<T: Collate> Stage for PaddedBatchStage<T> {
         let bytes = spec.as_ref().map(|spec| (spec.row_bytes() as u64).saturating_mul(rows));
         let length = upstream.length.map(|n| if self.exact { n / rows } else { n.div_ceil(rows) });
         let call = format!("{verb}({rows}, {})", self.pad);
-        Ok(upstream.step(call).length(length).columns(spec).sized(bytes).holds(2))
+        Ok(upstream.step(call).uncounted().length(length).columns(spec).sized(bytes).holds(2))
     }
 
     fn open(&self, run: &Run) -> Result<Running<Batch>> {

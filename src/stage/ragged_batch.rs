@@ -75,7 +75,7 @@ impl<T: Collate> Stage for RaggedBatchStage<T> {
         let bytes = upstream.item_bytes.map(|item| item.saturating_mul(rows));
         let length = upstream.length.map(|n| if self.exact { n / rows } else { n.div_ceil(rows) });
         let call = format!("{}({rows})", self.verb());
-        Ok(upstream.step(call).length(length).columns(None).sized(bytes).holds(2))
+        Ok(upstream.step(call).uncounted().length(length).columns(None).sized(bytes).holds(2))
     }
 
     fn open(&self, run: &Run) -> Result<Running<RaggedBatch>> {

@@ -118,7 +118,7 @@ impl Stage for RebatchStage {
         let bytes = upstream.spec.as_ref().map(|spec| (spec.row_bytes() as u64).saturating_mul(most));
         let bytes = bytes.map(|bytes| bytes.min(all.unwrap_or(u64::MAX)));
         // The batch being made, and as many rows in the batches it is made of.
-        Ok(upstream.step(format!("{}({found})", self.label)).length(length).sized(bytes).holds(2))
+        Ok(upstream.step(format!("{}({found})", self.label)).uncounted().length(length).sized(bytes).holds(2))
     }
 
     fn open(&self, run: &Run) -> Result<Running<Batch>> {

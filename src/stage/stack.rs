@@ -98,7 +98,7 @@ impl<T: Collate> Stage for StackStage<T> {
         let bytes = upstream.item_bytes.map(|item| item.saturating_mul(self.rows as u64));
         let length = upstream.length.map(|items| self.last.batches(items, self.rows as u64));
         let call = format!("{verb}({})", self.rows);
-        Ok(upstream.step(call).length(length).columns(spec).sized(bytes).holds(1))
+        Ok(upstream.step(call).uncounted().length(length).columns(spec).sized(bytes).holds(1))
     }
 
     fn open(&self, run: &Run) -> Result<Running<Batch>> {

@@ -1,6 +1,6 @@
 //! `on_error` ends the epoch at an error, passes over failed items within a budget, or puts others in their place.
 
-use gristmill::{Dataset, Failures, Length, OnError, Position, Stream};
+use gristmill::{Batch, Dataset, Failures, Length, OnError, Pad, Position, Stream};
 use proptest::prelude::*;
 
 use crate::common::*;
@@ -70,6 +70,23 @@ fn lengths_stay_where_counts_stay() {
     let lengths = policies().map(|(_, policy)| known().on_error(policy).length().unwrap());
     assert_eq!(lengths, [Length::Exact(5), Length::Unknown, Length::Unknown, Length::Exact(5)]);
     assert_eq!(known().take(0).on_error(OnError::skip(1)).length().unwrap(), Length::Exact(0));
+}
+
+#[test]
+fn errors_beside_batches_that_are_replaced_are_not_counted_before() {
+    let known = Dataset::range(13).unwrap().rows().map(|row| row.value::<u64>("0").unwrap());
+    let failing = known.try_map(|n| if n % 4 == 1 { Err("bad") } else { Ok(n) });
+    let counted = |batches: Stream<Batch>| {
+        let stream = batches.map(|batch| batch.rows()).on_error(OnError::replace(|_| 0));
+        assert_eq!(stream.length().unwrap(), Length::Unknown, "{stream:?}");
+        let cached = stream.cache();
+        assert_eq!(values(&cached), values(&cached), "{cached:?}");
+        values(&cached)
+    };
+    assert_eq!(counted(failing.clone().batch(4)), [0, 0, 4, 0, 4, 1]);
+    assert_eq!(counted(failing.clone().batch(1).rebatch(4)), [0, 0, 4, 0, 4, 1]);
+    assert_eq!(counted(failing.clone().padded_batch(4, Pad::longest())), [0, 0, 4, 0, 4, 1]);
+    assert_eq!(values(&failing.on_error(OnError::replace(|_| 0))).len(), 13);
 }
 
 #[test]

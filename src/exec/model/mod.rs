@@ -28,7 +28,7 @@ enum Last {
 #[derive(Default)]
 struct Seen {
     pulled: AtomicU64,
-    /// Items that the consumer has; a source in step makes none before it has all others.
+    /// Items that the consumer has.
     consumed: Mutex<u64>,
     progress: Condvar,
     let_go: AtomicBool,
@@ -48,6 +48,7 @@ struct Script {
     last: Last,
     /// The most items between this stream and its consumer.
     room: u64,
+    /// Whether it makes every second item only when the consumer has all others.
     in_step: bool,
     seen: Arc<Seen>,
 }
@@ -59,7 +60,7 @@ impl Pull for Script {
         shuttle::thread::yield_now();
         let seen = &*self.seen;
         let mut consumed = seen.consumed.lock().unwrap_or_else(PoisonError::into_inner);
-        while self.in_step && *consumed < self.at {
+        while self.in_step && self.at % 2 == 0 && *consumed < self.at {
             consumed = seen.progress.wait(consumed).unwrap_or_else(PoisonError::into_inner);
         }
         assert!(self.at <= *consumed + self.room, "{} items of {}", self.at - *consumed, self.room);
@@ -102,7 +103,7 @@ fn scenario(
     let depth = depths[random.gen_range(0..depths.len())];
     let items = random.gen_range(0..7);
     let last = [Last::End, Last::Fatal, Last::Panic][random.gen_range(0..3)];
-    let wanted = random.gen_range(0..=items + 2);
+    let wanted = random.gen_range(1..=items + 2);
     let seen = Arc::new(Seen::default());
     let script = Script { at: 0, items, last, room: room(depth), in_step, seen: seen.clone() };
     let mut running = make(depth, Box::new(script));
