@@ -217,8 +217,8 @@ pub enum Error {
         /// The process that uses it.
         used_in: u32,
     },
-    /// The iterator was dropped; seen only inside a pipeline that is going away.
-    #[error("the iterator was dropped")]
+    /// The iterator was dropped, or its [stop flag](crate::Iter::stop_flag) raised.
+    #[error("the iterator was stopped")]
     Cancelled,
 }
 

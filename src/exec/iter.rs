@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::data::Length;
 use crate::error::{Result, caught};
-use crate::plumbing::{Run, Running};
+use crate::plumbing::{Run, Running, Stop};
 use crate::state::{Identity, Position, State};
 use crate::sys::Process;
 
@@ -40,6 +40,23 @@ impl<T> Iter<T> {
     /// delivered counts, not what was read ahead.
     pub fn state(&self) -> State {
         State::new(self.identity.clone(), self.position())
+    }
+
+    /// A flag that ends this run when another thread raises it, as dropping the iterator would: whoever waits in `next` is given
+    /// [`Error::Cancelled`](crate::Error::Cancelled), within one call of a user's function.
+    ///
+    /// # Examples
+    /// ```
+    /// use gristmill::{Dataset, Error};
+    ///
+    /// let mut iter = Dataset::from_generator(|_| 0..).filter(|n| *n < 0).iter()?; // waits for ever
+    /// let stop = iter.stop_flag();
+    /// std::thread::spawn(move || stop.stop());
+    /// assert!(matches!(iter.next(), Some(Err(Error::Cancelled))));
+    /// # Ok::<(), gristmill::Error>(())
+    /// ```
+    pub fn stop_flag(&self) -> Stop {
+        self.run.stop.clone()
     }
 
     /// How long `next` has taken so far, all calls together: the time the consumer waited for its input.

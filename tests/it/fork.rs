@@ -4,7 +4,6 @@
 use gristmill::{Batch, Dataset, Error, Npy, Shuffle};
 
 use crate::common::*;
-use crate::npy::{Dir, npy};
 
 /// Runs `child` in a fork of this process, and gives its exit code; a child that hangs is ended by a signal.
 fn forked(child: impl FnOnce()) -> i32 {

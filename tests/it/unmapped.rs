@@ -7,7 +7,7 @@ use std::process::Command;
 use gristmill::{Batch, DType, Dataset, Error, Npy, Raw, Shuffle, Stream, Threads};
 
 use crate::common::*;
-use crate::npy::{Dir, fixtures, hex, npy};
+use crate::npy::{fixtures, hex};
 
 const ROWS: u64 = 5000;
 /// Rows of 512 bytes, each of them its number.
@@ -161,32 +161,23 @@ fn fault(error: i32, every: usize) {
     set(error.into(), every as libc::c_long);
 }
 
-/// Runs `test`, the closure of the test `name`, in a process whose reads can be made to fail.
-fn with_faults(name: &str, test: impl FnOnce() + Send + 'static) {
-    const INSIDE: &str = "GRISTMILL_TEST_FAULTS";
-    if std::env::var_os(INSIDE).is_some() {
-        return watchdog(test);
-    }
+/// Runs `test`, the closure of a test function, in a process whose reads can be made to fail.
+fn with_faults<F: FnOnce() + Send + 'static>(test: F) {
     let dir = Dir::new();
-    let (source, library) = (dir.put("faults.c", INTERPOSER.as_bytes()), dir.path("faults.so"));
-    let compiler = std::env::var_os("CC").unwrap_or("cc".into());
-    let built = Command::new(compiler)
-        .args(["-shared", "-fPIC", "-O1", "-o"])
-        .args([&library, &source])
-        .arg("-ldl")
-        .status();
-    assert!(built.unwrap().success(), "the C compiler that links Rust programs");
-    let name = format!("unmapped::{name}");
-    let mut program = Command::new(std::env::current_exe().unwrap());
-    let output =
-        program.args([&name, "--exact"]).env(INSIDE, "1").env("LD_PRELOAD", &library).output().unwrap();
-    let told = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && told.contains("1 passed"), "{}\n{told}", output.status);
+    let library = dir.path("faults.so");
+    if child().is_none() {
+        let source = dir.put("faults.c", INTERPOSER.as_bytes());
+        let mut compiler = Command::new(std::env::var_os("CC").unwrap_or("cc".into()));
+        let built =
+            compiler.args(["-shared", "-fPIC", "-O1", "-o"]).args([&library, &source]).arg("-ldl").status();
+        assert!(built.unwrap().success(), "the C compiler that links Rust programs");
+    }
+    alone_after(&format!("export LD_PRELOAD={};", library.display()), 60, test);
 }
 
 #[test]
 fn interrupted_and_short_reads_change_nothing() {
-    with_faults("interrupted_and_short_reads_change_nothing", || {
+    with_faults(|| {
         let dir = Dir::new();
         let path = table(&dir);
         let rows = unmapped(&path);
@@ -203,7 +194,7 @@ fn interrupted_and_short_reads_change_nothing() {
 
 #[test]
 fn a_failing_read_is_one_error_that_names_file_and_byte_after_the_good_batches() {
-    with_faults("a_failing_read_is_one_error_that_names_file_and_byte_after_the_good_batches", || {
+    with_faults(|| {
         let dir = Dir::new();
         let path = table(&dir);
         let rows = unmapped(&path);
