@@ -63,7 +63,9 @@ impl Column {
         });
         let inner = if dense { Vec::new() } else { strides[1..].to_vec() };
         let form = Form { dtype, swap: swapped, shape: row.to_vec(), strides: inner };
-        Ok(kept(Owned(owner), *rows as u64, strides[0], form))
+        // Rows of no bytes are nowhere.
+        let stride = if row.contains(&0) { 0 } else { strides[0] };
+        Ok(kept(Owned(owner), *rows as u64, stride, form))
     }
 }
 

@@ -240,6 +240,13 @@ fn a_layout_beyond_its_memory_is_refused() {
     };
     assert_eq!(column(&[4], &[4]).unwrap(), 4);
     assert_eq!(column(&[0, 9], &[usize::MAX, 4]).unwrap(), 0);
+    let layout = Layout { dtype: DType::F32, shape: vec![9, 0], strides: vec![40, 4], swapped: false };
+    let rows = one(Column::from_memory(Vec::new(), layout).unwrap());
+    assert_eq!(
+        values(&rows.batch(4)).iter().map(Batch::rows).collect::<Vec<_>>(),
+        [4, 4, 1],
+        "rows of no elements"
+    );
     let beyond: [(&[usize], &[usize]); 5] =
         [(&[5], &[4]), (&[2, 2], &[9, 4]), (&[2], &[usize::MAX]), (&[], &[]), (&[2, 2], &[8])];
     for (shape, strides) in beyond {
