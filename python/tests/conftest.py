@@ -1,12 +1,19 @@
 """What tests share: files of NumPy's, and a watchdog against hangs."""
 
 import faulthandler
+import importlib.util
+import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import gristmill as gm
+
+# Keras chooses its backend when it is imported, and TensorFlow its talk.
+backends = [name for name in ["jax", "torch", "tensorflow"] if importlib.util.find_spec(name)]
+os.environ.setdefault("KERAS_BACKEND", (backends or ["numpy"])[0])
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 DIGITS = Path(__file__).resolve().parents[2] / "examples" / "data"
 

@@ -5,10 +5,9 @@ import gc
 import ml_dtypes
 import numpy as np
 import pytest
+from conftest import column
 
 import gristmill as gm
-
-from .conftest import column
 
 PLAIN = ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16", "S3", "U2", "V5"]
 DTYPES = PLAIN + [f">{code}" for code in PLAIN if code[0] in "iufcU" and code not in ("i1", "u1")]

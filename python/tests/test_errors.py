@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
+from conftest import lists
 
 import gristmill as gm
 from gristmill import errors
-
-from .conftest import lists
 
 
 def numbers(n=6):

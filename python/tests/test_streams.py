@@ -7,11 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import column, lists
 
 import gristmill as gm
 from gristmill import _gristmill
-
-from .conftest import column, lists
 
 Dataset, Shuffle = gm.Dataset, gm.Shuffle
 
