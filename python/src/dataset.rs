@@ -7,6 +7,7 @@ use gristmill::{BoxError, Column, IntoColumn};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
+use crate::any::Any;
 use crate::array::viewed;
 use crate::dtype;
 use crate::errors::{self, OrRaise};
@@ -14,7 +15,7 @@ use crate::function::{Function, truth};
 use crate::iter;
 use crate::memory;
 use crate::policy::{BalanceValue, ShuffleValue};
-use crate::stream::{Any, Stream};
+use crate::stream::Stream;
 use crate::wait;
 
 /// A recipe; see `gristmill/dataset.py`.

@@ -1,8 +1,8 @@
 //! What a loop of Python holds: one epoch, pulled by a thread of its own so that waiting answers signals.
 //!
-//! The thread pulls an item for each permit it is given. Where functions of Python are called, a permit is given when an item is asked
-//! for, and nothing is done ahead of it. Otherwise some are given in advance, as many as make [`AHEAD_BYTES`]: small batches then cost
-//! no change of threads each.
+//! The thread pulls an item when one is asked for, and nothing ahead of it. Small batches of streams that call no function of Python are
+//! taken without it, once the first has come: they are there at once, and a change of threads would cost more than they do. One that
+//! is not there at once, as of a slow disk, brings the thread back.
 
 use std::mem;
 use std::process;
@@ -22,12 +22,14 @@ use crate::errors::{self, OrRaise};
 use crate::value::{self, Value};
 use crate::wait;
 
-/// Bytes, and items, that are pulled before they are asked for, at most.
-const AHEAD_BYTES: usize = 256 << 10;
-const AHEAD_ITEMS: usize = 16;
+/// Batches up to this many bytes are taken without the thread, as long as none takes longer than this.
+const SMALL: usize = 256 << 10;
+const AT_ONCE: Duration = Duration::from_millis(20);
 
 /// How long an iterator that was interrupted is waited for when it is left.
 const PATIENCE: Duration = Duration::from_millis(100);
+
+type Values = Box<dyn Iterator<Item = Result<Value>> + Send>;
 
 /// Where an iterator starts.
 pub(crate) enum Start {
@@ -37,7 +39,7 @@ pub(crate) enum Start {
 
 /// An epoch that was opened and not started.
 pub(crate) struct Opened {
-    items: Box<dyn Iterator<Item = Result<Value>> + Send>,
+    items: Values,
     stop: Stop,
     state: State,
     length: Option<u64>,
@@ -91,13 +93,14 @@ pub(crate) struct Iter {
     process: u32,
     state: State,
     length: Option<u64>,
-    python: bool,
     stop: Stop,
     answers: Receiver<Answer>,
     /// Closes when the thread has ended.
     ended: Receiver<()>,
     hand: Mutex<Hand>,
-    /// The thread has delivered the last of the items; silence is the end and no accident.
+    /// The thread's side while there is no thread.
+    direct: Mutex<Option<Puller>>,
+    /// The last of the items was delivered; silence is the end and no accident.
     last: Arc<AtomicBool>,
 }
 
@@ -106,40 +109,62 @@ type Answer = Option<Result<Value>>;
 /// What the consumers share.
 struct Hand {
     phase: Phase,
-    /// Permits given and not answered yet, and consumers that wait for an answer.
+    /// Items asked for and not answered yet, and consumers that wait for an answer.
     open: usize,
     waiting: usize,
-    ahead: usize,
     item: u64,
     waited: Duration,
+    /// Items have come that are better taken without the thread; never again after one did not come at once.
+    small: bool,
+    slow: bool,
     /// A signal ended a wait: what the thread is busy with may last.
     interrupted: bool,
 }
 
 enum Phase {
     Waiting(Puller),
-    Moving { permits: Sender<()>, thread: JoinHandle<()> },
+    Moving { asks: Sender<Ask>, thread: JoinHandle<()> },
+    Direct,
     Ended,
     Closed,
 }
 
+enum Ask {
+    Item,
+    Return(Sender<Puller>),
+}
+
+/// How the next item is come by.
+enum Turn {
+    Wait,
+    Direct,
+    End,
+}
+
 /// The thread's side.
 struct Puller {
-    items: Box<dyn Iterator<Item = Result<Value>> + Send>,
+    items: Values,
     answers: Sender<Answer>,
     last: Arc<AtomicBool>,
     _ended: Sender<()>,
 }
 
+fn is_last(answer: &Answer) -> bool {
+    answer.as_ref().is_none_or(|item| item.as_ref().is_err_and(Error::is_fatal))
+}
+
 impl Puller {
-    fn run(mut self, permits: &Receiver<()>) {
-        while permits.recv().is_ok() {
-            let item = self.items.next();
-            let last = item.as_ref().is_none_or(|item| item.as_ref().is_err_and(Error::is_fatal));
-            if last {
-                self.last.store(true, Ordering::Release);
+    fn run(mut self, asks: &Receiver<Ask>) {
+        while let Ok(ask) = asks.recv() {
+            if let Ask::Return(to) = ask {
+                // A consumer that has gone meanwhile needs nothing any more.
+                let _ = to.send(self);
+                return;
             }
-            if self.answers.send(item).is_err() || last {
+            let answer = self.items.next();
+            let last = is_last(&answer);
+            self.last.fetch_or(last, Ordering::Release);
+            if self.answers.send(answer).is_err() || last {
                 return;
             }
         }
@@ -152,74 +177,106 @@ impl Iter {
         let (end, ended) = bounded(0);
         let last = Arc::new(AtomicBool::new(false));
         let puller = Puller { items: opened.items, answers: sender, last: last.clone(), _ended: end };
-        let item = opened.state.position().item;
-        let phase = Phase::Waiting(puller);
-        let hand =
-            Hand { phase, open: 0, waiting: 0, ahead: 0, item, waited: Duration::ZERO, interrupted: false };
+        let hand = Hand {
+            phase: Phase::Waiting(puller),
+            open: 0,
+            waiting: 0,
+            item: opened.state.position().item,
+            waited: Duration::ZERO,
+            small: false,
+            slow: python,
+            interrupted: false,
+        };
         Iter {
             process: process::id(),
             state: opened.state,
             length: opened.length,
-            python,
             stop: opened.stop,
             answers,
             ended,
             hand: Mutex::new(hand),
+            direct: Mutex::new(None),
             last,
         }
     }
 
-    /// Asks for one more item; false when there are none any more.
-    fn ask(&self, py: Python<'_>) -> PyResult<bool> {
+    /// Asks for one more item.
+    fn ask(&self, py: Python<'_>) -> PyResult<Turn> {
         let mut hand = locked(&self.hand);
         if let Phase::Waiting(_) = hand.phase
             && let Phase::Waiting(puller) = mem::replace(&mut hand.phase, Phase::Ended)
         {
-            let (permits, taken) = unbounded();
+            let (asks, asked) = unbounded();
             let thread = thread::Builder::new().name("grist-python".into());
             let thread = thread
-                .spawn(move || puller.run(&taken))
+                .spawn(move || puller.run(&asked))
                 .map_err(|source| Error::Spawn { stage: "python", source });
-            hand.phase = Phase::Moving { permits, thread: thread.or_raise(py)? };
+            hand.phase = Phase::Moving { asks, thread: thread.or_raise(py)? };
         }
         let hand = &mut *hand;
         match &hand.phase {
-            Phase::Moving { permits, .. } => {
-                hand.waiting += 1;
-                if hand.open < hand.waiting + hand.ahead / 2 {
-                    for _ in hand.open..hand.waiting + hand.ahead {
-                        // A thread that has ended needs none.
-                        let _ = permits.send(());
-                        hand.open += 1;
-                    }
-                }
-                Ok(true)
+            Phase::Moving { asks, .. } if hand.small && hand.open == 0 && hand.waiting == 0 => {
+                let (sender, returned) = bounded(1);
+                // The thread waits to be asked, and answers at once.
+                let _ = asks.send(Ask::Return(sender));
+                *locked(&self.direct) = returned.recv().ok();
+                hand.phase = Phase::Direct;
+                Ok(Turn::Direct)
             }
+            Phase::Moving { asks, .. } => {
+                hand.waiting += 1;
+                if hand.open < hand.waiting {
+                    hand.open += 1;
+                    // A thread that has ended needs none.
+                    let _ = asks.send(Ask::Item);
+                }
+                Ok(Turn::Wait)
+            }
+            Phase::Direct => Ok(Turn::Direct),
             Phase::Closed => Err(errors::named(py, "ClosedError", "the iterator was closed")),
-            Phase::Ended | Phase::Waiting(_) => Ok(false),
+            Phase::Ended | Phase::Waiting(_) => Ok(Turn::End),
         }
     }
 
-    fn received(&self, answer: Option<Answer>, since: Instant) -> Answer {
+    /// What the thread answers.
+    fn waited(&self, py: Python<'_>) -> PyResult<Answer> {
+        let answer = match self.answers.try_recv() {
+            Ok(answer) => Ok(Some(answer)),
+            Err(TryRecvError::Disconnected) => Ok(None),
+            Err(TryRecvError::Empty) => wait::for_answer(py, &self.answers),
+        };
         let mut hand = locked(&self.hand);
         hand.waiting -= 1;
-        hand.waited += since.elapsed();
-        let Some(answer) = answer else {
-            return (!self.last.load(Ordering::Acquire)).then_some(Err(Error::Lost { stage: "python" }));
+        hand.interrupted |= answer.is_err();
+        let Some(answer) = answer? else {
+            return Ok((!self.last.load(Ordering::Acquire)).then_some(Err(Error::Lost { stage: "python" })));
         };
         hand.open -= 1;
-        match &answer {
-            Some(Ok(Value::Batch(batch))) if !self.python => {
-                hand.ahead = (AHEAD_BYTES / batch.bytes().max(1)).min(AHEAD_ITEMS);
+        if let Some(Ok(Value::Batch(batch))) = &answer {
+            hand.small = !hand.slow && batch.bytes() <= SMALL;
+        }
+        Ok(answer)
+    }
+
+    /// The next item, pulled here; `None` if another thread has ended or closed the iterator, or brought the thread back.
+    fn pulled(&self, py: Python<'_>) -> Option<Answer> {
+        py.detach(|| {
+            let mut direct = locked(&self.direct);
+            let since = Instant::now();
+            let answer = direct.as_mut()?.items.next();
+            let mut hand = locked(&self.hand);
+            if is_last(&answer) {
+                self.last.store(true, Ordering::Release);
+                *direct = None;
+                hand.phase = Phase::Ended;
+            } else if since.elapsed() > AT_ONCE
+                && let Some(puller) = direct.take()
+            {
+                (hand.small, hand.slow) = (false, true);
+                hand.phase = Phase::Waiting(puller);
             }
-            _ => {}
-        }
-        match &answer {
-            Some(Err(error)) if error.is_fatal() => {}
-            Some(_) => hand.item += 1,
-            None => {}
-        }
-        answer
+            Some(answer)
+        })
     }
 
     /// Waits for the end of the thread that has delivered the last item.
@@ -241,8 +298,10 @@ impl Iter {
     fn finish(&self, py: Python<'_>) -> PyResult<()> {
         self.stop.stop();
         let phase = mem::replace(&mut locked(&self.hand).phase, Phase::Closed);
-        if let Phase::Moving { permits, thread } = phase {
-            drop(permits);
+        // Another thread may be pulling.
+        py.detach(|| drop(locked(&self.direct).take()));
+        if let Phase::Moving { asks, thread } = phase {
+            drop(asks);
             wait::for_answer(py, &self.ended)?;
             py.detach(|| drop(thread.join()));
         }
@@ -252,32 +311,31 @@ impl Iter {
 
 #[pymethods]
 impl Iter {
-    fn __iter__(slf: Py<Self>) -> Py<Self> {
+    fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
         slf
     }
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.check_process(py)?;
         let since = Instant::now();
-        if !self.ask(py)? {
-            return Ok(None);
-        }
-        let answer = match self.answers.try_recv() {
-            Ok(answer) => Some(answer),
-            Err(TryRecvError::Disconnected) => None,
-            Err(TryRecvError::Empty) => match wait::for_answer(py, &self.answers) {
-                Ok(answer) => answer,
-                Err(signal) => {
-                    let mut hand = locked(&self.hand);
-                    (hand.waiting, hand.interrupted) = (hand.waiting - 1, true);
-                    return Err(signal);
-                }
-            },
+        let answer = loop {
+            match self.ask(py)? {
+                Turn::End => return Ok(None),
+                Turn::Wait => break self.waited(py)?,
+                Turn::Direct => match self.pulled(py) {
+                    Some(answer) => break answer,
+                    None => {}
+                },
+            }
         };
-        let answer = self.received(answer, since);
-        if answer.as_ref().is_none_or(|item| item.as_ref().is_err_and(Error::is_fatal)) {
+        let last = is_last(&answer);
+        if last {
             self.reap(py);
         }
+        let mut hand = locked(&self.hand);
+        hand.waited += since.elapsed();
+        hand.item += u64::from(!last);
+        drop(hand);
         match answer {
             Some(item) => value::to_python(py, item.or_raise(py)?, array::owned).map(Some),
             None => Ok(None),
@@ -319,7 +377,9 @@ impl Iter {
     fn leave(&self, py: Python<'_>) {
         if self.process != process::id() {
             // The threads are the parent's, and so are the locks they may hold: nothing is stopped, waited for, or let go.
-            mem::forget(mem::replace(&mut locked(&self.hand).phase, Phase::Closed));
+            if let (Ok(mut hand), Ok(mut direct)) = (self.hand.try_lock(), self.direct.try_lock()) {
+                mem::forget((mem::replace(&mut hand.phase, Phase::Closed), direct.take()));
+            }
             mem::forget((self.answers.clone(), self.ended.clone()));
             return;
         }

@@ -3,7 +3,9 @@
 //! Thin on purpose. What a user of Python sees, with its documentation, is in `gristmill/`; here verbs are handed on, values are
 //! converted, and waiting is made so that the interpreter goes on and signals are answered.
 
+mod any;
 mod array;
+mod calls;
 mod dataset;
 mod dtype;
 mod errors;

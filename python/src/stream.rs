@@ -5,86 +5,28 @@ use std::process;
 use gristmill::plumbing::Threads;
 use gristmill::{Batch, Buckets, Projection, Row, Save, State, Stream as Items};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::PyDict;
 
-use crate::array::{owned, viewed};
+use crate::any::{Any, any, joined, same};
+use crate::array::viewed;
+use crate::calls::{flattened, judged, key, mapped, mapped_seeded, scanned, streams};
 use crate::dataset::Dataset;
 use crate::dtype;
 use crate::errors::{self, OrRaise};
-use crate::function::{Function, attached, truth};
+use crate::function::{Function, truth};
 use crate::generator;
 use crate::iter::{self, Iter, Opened, Start};
 use crate::policy::{OnErrorValue, PadValue};
-use crate::value::{self, Parse, Value};
+use crate::value::Value;
 use crate::wait;
-
-/// A stream, by what it carries.
-#[derive(Clone)]
-pub(crate) enum Any {
-    Batches(Items<Batch>),
-    Rows(Items<Row>),
-    Values(Items<Value>),
-}
 
 /// A recipe; see `gristmill/stream.py`.
 #[pyclass(frozen, module = "gristmill._gristmill")]
 pub(crate) struct Stream {
-    any: Any,
+    pub(crate) any: Any,
     /// Calls functions of Python while it runs.
-    python: bool,
+    pub(crate) python: bool,
     process: u32,
-}
-
-/// The same expression over streams of whatever they carry.
-macro_rules! same {
-    ($stream:expr, $items:ident => $made:expr) => {
-        match $stream.any.clone() {
-            Any::Batches($items) => $stream.with(Any::Batches($made)),
-            Any::Rows($items) => $stream.with(Any::Rows($made)),
-            Any::Values($items) => $stream.with(Any::Values($made)),
-        }
-    };
-}
-
-/// The same expression over streams of whatever they carry, with one result for all.
-macro_rules! any {
-    ($stream:expr, $items:ident => $made:expr) => {
-        match &$stream.any {
-            Any::Batches($items) => $made,
-            Any::Rows($items) => $made,
-            Any::Values($items) => $made,
-        }
-    };
-}
-
-/// Two or more streams that carry the same.
-macro_rules! joined {
-    ($py:expr, $verb:expr, $streams:expr, $items:ident => $made:expr) => {{
-        let streams = $streams;
-        let python = streams.iter().any(|stream| stream.get().python);
-        let batches = |stream: &Bound<'_, Stream>| match &stream.get().any {
-            Any::Batches(items) => Some(items.clone()),
-            _ => None,
-        };
-        let rows = |stream: &Bound<'_, Stream>| match &stream.get().any {
-            Any::Rows(items) => Some(items.clone()),
-            _ => None,
-        };
-        let values = |stream: &Bound<'_, Stream>| match &stream.get().any {
-            Any::Values(items) => Some(items.clone()),
-            _ => None,
-        };
-        if let Some($items) = streams.iter().map(batches).collect::<Option<Vec<_>>>() {
-            Ok(Stream::new(Any::Batches($made), python))
-        } else if let Some($items) = streams.iter().map(rows).collect::<Option<Vec<_>>>() {
-            Ok(Stream::new(Any::Rows($made), python))
-        } else if let Some($items) = streams.iter().map(values).collect::<Option<Vec<_>>>() {
-            Ok(Stream::new(Any::Values($made), python))
-        } else {
-            let text = format!("{}: expected streams that all carry batches, or all rows, found both", $verb);
-            Err(errors::named($py, "SpecError", &text))
-        }
-    }};
 }
 
 impl Stream {
@@ -92,11 +34,11 @@ impl Stream {
         Stream { any, python, process: process::id() }
     }
 
-    fn with(&self, any: Any) -> Stream {
+    pub(crate) fn with(&self, any: Any) -> Stream {
         Stream::new(any, self.python)
     }
 
-    fn batches(&self, py: Python<'_>, verb: &str) -> PyResult<Items<Batch>> {
+    pub(crate) fn batches(&self, py: Python<'_>, verb: &str) -> PyResult<Items<Batch>> {
         match &self.any {
             Any::Batches(items) => Ok(items.clone()),
             _ => Err(errors::named(
@@ -125,112 +67,6 @@ impl Stream {
     fn opened(&self, start: &Start) -> gristmill::Result<Opened> {
         any!(self, items => iter::open(items, start))
     }
-}
-
-/// `items`, each beside what `f` says of it.
-fn judged<T, K>(
-    items: Items<T>,
-    f: Function,
-    read: impl Fn(&Bound<'_, PyAny>) -> PyResult<K> + Send + Sync + 'static,
-) -> Items<(K, T)>
-where
-    T: Clone + Into<Value> + Send + 'static,
-    K: Send + 'static,
-{
-    items.try_map(move |item| f.of(item.clone(), viewed, &read).map(|answer| (answer, item)))
-}
-
-/// What items are grouped by, or told apart by.
-#[derive(FromPyObject, PartialEq, Eq, PartialOrd, Ord, Hash)]
-enum Key {
-    Number(i64),
-    Text(String),
-    Bytes(Vec<u8>),
-}
-
-fn key(answer: &Bound<'_, PyAny>) -> PyResult<Key> {
-    // NumPy's numbers and arrays of one element are keys, too.
-    match answer.hasattr("item")? {
-        true => answer.call_method0("item")?.extract(),
-        false => answer.extract(),
-    }
-}
-
-fn mapped<T: Into<Value> + Send + 'static, U: Parse>(
-    items: Items<T>,
-    f: Function,
-    workers: Option<usize>,
-) -> Items<U> {
-    let work = move |item: T| f.of(item, owned, U::parse);
-    match workers {
-        Some(workers) => items.par_try_map(workers, work),
-        None => items.try_map(work),
-    }
-}
-
-fn mapped_seeded<T: Into<Value> + Send + 'static, U: Parse>(
-    items: Items<T>,
-    f: Function,
-    seed: u64,
-    workers: Option<usize>,
-) -> Items<U> {
-    let work = move |item: T, random: &mut gristmill::RandomStream| f.of_seeded(item, random, U::parse);
-    let outcomes = match workers {
-        Some(workers) => items.par_map_seeded(workers, seed, work),
-        None => items.map_seeded(seed, work),
-    };
-    outcomes.try_map(|outcome| outcome)
-}
-
-/// The stream of batches that `f` makes of each item; one of its exception where it raises one.
-fn streams<T: Into<Value> + Send + 'static>(
-    f: Function,
-) -> impl Fn(T) -> Items<Batch> + Send + Sync + 'static {
-    move |item| {
-        let made = f.of(item, owned, |made| {
-            let native = made.getattr("_native").unwrap_or_else(|_| made.clone());
-            let stream = native.cast::<Stream>().map_err(PyErr::from)?;
-            stream.get().batches(made.py(), "interleave")
-        });
-        made.unwrap_or_else(|error| {
-            let error = std::sync::Mutex::new(Some(error));
-            gristmill::Dataset::try_from_generator(move |_epoch| {
-                let error = error.lock().ok().and_then(|mut error| error.take());
-                error.map(Err::<Batch, _>)
-            })
-        })
-    }
-}
-
-fn flattened<T: Into<Value> + Send + 'static, U: Parse>(items: Items<T>, f: Function) -> Items<U> {
-    let items = items.flat_map(move |item| {
-        generator::Items::<U>::new(f.of(item, owned, |iterable| Ok(iterable.try_iter()?.unbind())))
-    });
-    items.try_map(|item| item)
-}
-
-fn scanned<T: Into<Value> + Send + 'static, U: Parse>(
-    items: Items<T>,
-    start: Function,
-    f: Function,
-) -> Items<U> {
-    let begin =
-        move |epoch: u64| start.call(|py| PyTuple::new(py, [epoch]), |state| Ok(state.clone().unbind()));
-    let step = move |state: &mut crate::function::Outcome<Py<PyAny>>, item: T| {
-        let before = match state {
-            Ok(before) => attached(|py| Ok(before.clone_ref(py)))?,
-            Err(error) => return Err(error.to_string().into()),
-        };
-        let read = |pair: &Bound<'_, PyAny>| {
-            let (after, item): (Bound<'_, PyAny>, Bound<'_, PyAny>) = pair.extract()?;
-            Ok((after.unbind(), U::parse(&item)?))
-        };
-        let (after, item) =
-            f.call(|py| (before, value::to_python(py, item.into(), owned)?).into_pyobject(py), read)?;
-        *state = Ok(after);
-        Ok::<U, gristmill::BoxError>(item)
-    };
-    items.scan(begin, step).try_map(|item| item)
 }
 
 #[pymethods]
@@ -469,7 +305,7 @@ impl Stream {
         let values = any!(self, items => {
             let groups = judged(items.clone(), by, key).map(|(key, item)| (std::sync::Arc::new(key), item));
             let groups = groups.group_by_window(size, |(key, _)| key.clone());
-            groups.map(|group| Value::List(group.into_iter().map(|(_, item)| item.into()).collect()))
+            groups.map(|group| group.into_iter().map(|(_, item)| item).collect::<Vec<_>>().into())
         });
         Stream::new(Any::Values(values), true)
     }
