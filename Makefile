@@ -1,10 +1,10 @@
-# Everything CI runs is `make test`; it needs Rust and a C linker.
+# Everything CI runs is `make test`; it needs Rust and a C linker, and Python 3.11 with venv for the target `python`.
 
 CARGO ?= cargo
 
-.PHONY: test format lint unit doc examples soak bench peers fixtures
+.PHONY: test format lint unit doc python test-frameworks examples soak bench peers fixtures
 
-test: format lint unit doc
+test: format lint unit doc python
 
 format:
 	$(CARGO) fmt --all --check
@@ -26,6 +26,14 @@ soak:
 doc:
 	$(CARGO) test --workspace --locked --doc
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --locked --no-deps
+
+# The Python package, built and tested as installed, with NumPy, JAX and Keras; in virtual environments under target/.
+python:
+	python3 python/tests/run.py
+
+# The same with PyTorch and TensorFlow, which are several GB to install.
+test-frameworks:
+	python3 python/tests/run.py torch tensorflow
 
 examples:
 	$(CARGO) build --locked --examples

@@ -84,7 +84,7 @@ pub use order::{Balance, Shuffle};
 pub use outline::{Outline, Plan, Step};
 pub use plumbing::Threads;
 pub use rng::RandomStream;
-pub use source::{Column, IntoColumn, IntoColumns, Npy, Raw};
+pub use source::{Column, IntoColumn, IntoColumns, Layout, Npy, Raw};
 pub use stage::{Buckets, Choices, Failure, Failures, OnError, Sizes};
 pub use state::{Position, State};
 pub use store::{Progress, Save};

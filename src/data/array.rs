@@ -36,6 +36,26 @@ impl Array {
         Ok(Array { dtype: T::DTYPE, shape: shape.into(), bytes })
     }
 
+    /// An array of zero bytes, to be filled through [`bytes_mut`](Array::bytes_mut): for element types that are known at run time only.
+    ///
+    /// # Errors
+    /// [`Error::Memory`], also for a shape of more bytes than can be numbered.
+    ///
+    /// # Examples
+    /// ```
+    /// use gristmill::{Array, DType};
+    ///
+    /// let mut words = Array::zeroed(DType::Ascii(3), &[2])?;
+    /// words.bytes_mut()?.copy_from_slice(b"oneten");
+    /// assert_eq!(words.bytes(), b"oneten");
+    /// # Ok::<(), gristmill::Error>(())
+    /// ```
+    pub fn zeroed(dtype: DType, shape: &[usize]) -> Result<Array> {
+        let bytes = shape.iter().try_fold(dtype.bytes(), |a, b| a.checked_mul(*b));
+        let bytes = bytes.ok_or_else(|| Error::no_memory("an array", u64::MAX))?;
+        Ok(Array { dtype, shape: shape.into(), bytes: Bytes::zeroed(bytes)? })
+    }
+
     pub(crate) fn new(dtype: DType, shape: impl Into<SmallVec<[usize; 4]>>, bytes: Bytes) -> Array {
         Array { dtype, shape: shape.into(), bytes }
     }
@@ -91,7 +111,12 @@ impl Array {
         Array { dtype: self.dtype, shape, bytes: self.bytes.cut(range.start * row..range.end * row) }
     }
 
-    pub(crate) fn bytes_mut(&mut self) -> Result<&mut [u8]> {
+    /// The bytes for writing, in the machine's byte order; copies them first if the memory is shared with another array. What is no
+    /// element of the type, such as a bool of 2, is refused when the elements are asked for.
+    ///
+    /// # Errors
+    /// [`Error::Memory`].
+    pub fn bytes_mut(&mut self) -> Result<&mut [u8]> {
         if self.bytes.as_mut_slice().is_none() {
             self.bytes = Bytes::copied(self.bytes.as_slice())?;
         }

@@ -225,6 +225,13 @@ impl Row {
     }
 }
 
+impl From<Row> for Batch {
+    /// The row as a batch of one, sharing its memory.
+    fn from(row: Row) -> Batch {
+        row.batch
+    }
+}
+
 impl fmt::Debug for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&self.batch, f)

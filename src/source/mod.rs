@@ -25,5 +25,6 @@ mod raw;
 mod table;
 
 pub use column::{Column, IntoColumn, IntoColumns};
+pub use memory::Layout;
 pub use npy::Npy;
 pub use raw::Raw;

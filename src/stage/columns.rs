@@ -28,7 +28,7 @@ impl Stream<Batch> {
     /// # Ok::<(), gristmill::Error>(())
     /// ```
     pub fn select<N: Into<String>>(self, names: impl IntoIterator<Item = N>) -> Stream<Batch> {
-        self.changed(Projection::Select(names.into_iter().map(Into::into).collect()))
+        self.project(Projection::Select(names.into_iter().map(Into::into).collect()))
     }
 
     /// Batches in which the column `from` is called `to`.
@@ -47,7 +47,7 @@ impl Stream<Batch> {
     /// # Ok::<(), gristmill::Error>(())
     /// ```
     pub fn rename(self, from: impl Into<String>, to: impl Into<String>) -> Stream<Batch> {
-        self.changed(Projection::Rename(from.into(), to.into()))
+        self.project(Projection::Rename(from.into(), to.into()))
     }
 
     /// Batches in which the numbers of a column are converted to `T`, as Rust's `as` converts: floats to integers saturate and
@@ -67,10 +67,26 @@ impl Stream<Batch> {
     /// # Ok::<(), gristmill::Error>(())
     /// ```
     pub fn cast<T: Number>(self, name: impl Into<String>) -> Stream<Batch> {
-        self.changed(Projection::Cast(name.into(), T::DTYPE))
+        self.project(Projection::Cast(name.into(), T::DTYPE))
     }
 
-    fn changed(self, change: Projection) -> Stream<Batch> {
+    /// The change of columns that `change` says: `select`, `rename` and `cast` as a value, for a type that is known at run time only.
+    ///
+    /// **Order:** kept · **Holds:** nothing · **Threads:** none
+    ///
+    /// # Errors
+    /// While iterating, as the verb that the change is one of.
+    ///
+    /// # Examples
+    /// ```
+    /// use gristmill::{DType, Dataset, Projection};
+    ///
+    /// let to: DType = DType::F16;
+    /// let pixels = Dataset::from_slices(vec![0u8, 128])?.batch(2).project(Projection::Cast("0".into(), to));
+    /// assert_eq!(pixels.spec()?.expect("known columns").columns[0].dtype, to);
+    /// # Ok::<(), gristmill::Error>(())
+    /// ```
+    pub fn project(self, change: Projection) -> Stream<Batch> {
         match self.projected(&change) {
             Some(stream) => stream,
             None => self.then(|upstream| ColumnsStage { upstream, change }),

@@ -1,4 +1,4 @@
-//! `filter`: keeps the items that a function approves.
+//! `filter` and `try_filter`: keep the items that a function approves.
 //!
 //! Holds nothing and runs with its consumer. An upstream error passes through at its place. How many items come out is
 //! known only by counting.
@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use crate::data::Length;
-use crate::error::{Result, caught};
+use crate::error::{BoxError, Error, Result, caught};
 use crate::plumbing::{Outline, Pull, Run, Running, Stage, Upstream};
 use crate::stream::Stream;
 
@@ -24,42 +24,75 @@ impl<T: Send + 'static> Stream<T> {
     /// # Ok::<(), gristmill::Error>(())
     /// ```
     pub fn filter(self, keep: impl Fn(&T) -> bool + Send + Sync + 'static) -> Stream<T> {
-        self.then(|upstream| FilterStage { upstream, keep: Arc::new(keep) })
+        self.filtered("filter", move |item, _| Ok(keep(item)))
+    }
+
+    /// The items for which `keep` returns true; where it fails, the error takes the item's place, and iteration goes on after it.
+    ///
+    /// **Order:** kept · **Holds:** nothing · **Threads:** none
+    ///
+    /// # Examples
+    /// ```
+    /// use gristmill::Dataset;
+    ///
+    /// let words = Dataset::from_generator(|_| ["7", "x", "0"]);
+    /// let above = words.try_filter(|word| word.parse::<i32>().map(|n| n > 0));
+    /// assert_eq!(above.iter()?.map(|item| item.is_ok()).collect::<Vec<_>>(), [true, false]);
+    /// # Ok::<(), gristmill::Error>(())
+    /// ```
+    pub fn try_filter<E: Into<BoxError>>(
+        self,
+        keep: impl Fn(&T) -> Result<bool, E> + Send + Sync + 'static,
+    ) -> Stream<T> {
+        self.filtered("try_filter", move |item, position| {
+            keep(item).map_err(|e| Error::User { stage: "try_filter", position, source: e.into() })
+        })
+    }
+
+    fn filtered(
+        self,
+        label: &'static str,
+        keep: impl Fn(&T, u64) -> Result<bool> + Send + Sync + 'static,
+    ) -> Stream<T> {
+        self.then(|upstream| FilterStage { upstream, label, keep: Arc::new(keep) })
     }
 }
 
 struct FilterStage<T, F> {
     upstream: Upstream<T>,
+    label: &'static str,
     keep: Arc<F>,
 }
 
 impl<T, F> Stage for FilterStage<T, F>
 where
     T: Send + 'static,
-    F: Fn(&T) -> bool + Send + Sync + 'static,
+    F: Fn(&T, u64) -> Result<bool> + Send + Sync + 'static,
 {
     type Item = T;
 
     fn outline(&self, run: &Run) -> Result<Outline> {
-        Ok(self.upstream.outline(run)?.step("filter(..)").length(Length::Unknown))
+        Ok(self.upstream.outline(run)?.step(format!("{}(..)", self.label)).length(Length::Unknown))
     }
 
     fn open(&self, run: &Run) -> Result<Running<T>> {
-        Ok(Box::new(FilterPull { upstream: self.upstream.open(run)?, keep: self.keep.clone(), position: 0 }))
+        let (upstream, keep) = (self.upstream.open(run)?, self.keep.clone());
+        Ok(Box::new(FilterPull { upstream, label: self.label, keep, position: 0 }))
     }
 
     fn label(&self) -> &'static str {
-        "filter"
+        self.label
     }
 }
 
 struct FilterPull<T, F> {
     upstream: Running<T>,
+    label: &'static str,
     keep: Arc<F>,
     position: u64,
 }
 
-impl<T, F: Fn(&T) -> bool + Send + Sync> Pull for FilterPull<T, F> {
+impl<T, F: Fn(&T, u64) -> Result<bool> + Send + Sync> Pull for FilterPull<T, F> {
     type Item = T;
 
     fn pull(&mut self) -> Result<Option<T>> {
@@ -67,7 +100,7 @@ impl<T, F: Fn(&T) -> bool + Send + Sync> Pull for FilterPull<T, F> {
             let position = self.position;
             self.position += 1;
             let Some(item) = self.upstream.pull()? else { return Ok(None) };
-            if caught("filter", position, || Ok((self.keep)(&item)))? {
+            if caught(self.label, position, || (self.keep)(&item, position))? {
                 return Ok(Some(item));
             }
         }

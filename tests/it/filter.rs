@@ -55,3 +55,11 @@ fn reopened_it_gives_the_same() {
     reopens(&even(numbers(9)));
     reopens(&even(with_error(9, 4)));
 }
+
+#[test]
+fn where_the_function_fails_its_error_takes_the_items_place() {
+    let stream = numbers(6).try_filter(|n| if *n == 3 { Err("not three") } else { Ok(n % 2 == 0) });
+    let failed = Err("try_filter, item 3: not three".into());
+    assert_eq!(everywhere(&stream), [Ok(0), Ok(2), failed, Ok(4)]);
+    assert_eq!(format!("{:?}", stream.plan().unwrap().steps.last().unwrap().call), "\"try_filter(..)\"");
+}

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gristmill::{Batch, Column, Dataset, Error, IntoColumn, IntoColumns, Shuffle};
+use gristmill::{Batch, Column, DType, Dataset, Error, IntoColumn, IntoColumns, Layout, Shuffle};
 use ndarray::{
     ArcArray, Array, Array1, Array2, Array3, Array4, ArrayD, Axis, Dimension, IxDyn, ShapeBuilder, s,
 };
@@ -205,5 +205,51 @@ fn a_single_element_has_no_rows() {
     for outcome in [point.clone().into_column(), point.into_shared().into_column()] {
         let text = outcome.unwrap_err().to_string();
         assert!(text.contains("an axis of rows"), "{text}");
+    }
+}
+
+/// 2 x 3 x 2 elements of two bytes, told by their places, in a layout of their own; rows 1 and 0 as they come out.
+fn laid_out(shape: [usize; 3], strides: [usize; 3], swapped: bool) -> Vec<u16> {
+    let bytes: Vec<u8> = (0..64).collect();
+    let layout = Layout { dtype: DType::U16, shape: shape.to_vec(), strides: strides.to_vec(), swapped };
+    let rows = one(Column::from_memory(bytes, layout).unwrap()).select([1, 0]).unwrap();
+    values(&rows.batch(2)).remove(0).column::<u16>("0").unwrap().to_vec()
+}
+
+#[test]
+fn memory_of_another_owner_may_lie_in_any_layout() {
+    let layouts = [[12, 4, 2], [2, 4, 12], [30, 4, 2], [12, 2, 4], [1, 3, 5], [0, 4, 2], [12, 0, 2]];
+    for (strides, swapped) in layouts.into_iter().flat_map(|s| [(s, false), (s, true)]) {
+        let element = |i: usize, j: usize, k: usize| {
+            let at = (i * strides[0] + j * strides[1] + k * strides[2]) as u8;
+            let pair = [at, at + 1];
+            if swapped { u16::from_ne_bytes(pair).swap_bytes() } else { u16::from_ne_bytes(pair) }
+        };
+        let row = |i| (0..3).flat_map(move |j| (0..2).map(move |k| (i, j, k)));
+        let expected: Vec<u16> = row(1).chain(row(0)).map(|(i, j, k)| element(i, j, k)).collect();
+        assert_eq!(laid_out([2, 3, 2], strides, swapped), expected, "{strides:?} {swapped}");
+    }
+}
+
+#[test]
+fn a_layout_beyond_its_memory_is_refused() {
+    let column = |shape: &[usize], strides: &[usize]| {
+        let layout =
+            Layout { dtype: DType::F32, shape: shape.to_vec(), strides: strides.to_vec(), swapped: false };
+        Column::from_memory(vec![0u8; 16], layout).map(|column| column.rows())
+    };
+    assert_eq!(column(&[4], &[4]).unwrap(), 4);
+    assert_eq!(column(&[0, 9], &[usize::MAX, 4]).unwrap(), 0);
+    let layout = Layout { dtype: DType::F32, shape: vec![9, 0], strides: vec![40, 4], swapped: false };
+    let rows = one(Column::from_memory(Vec::new(), layout).unwrap());
+    assert_eq!(
+        values(&rows.batch(4)).iter().map(Batch::rows).collect::<Vec<_>>(),
+        [4, 4, 1],
+        "rows of no elements"
+    );
+    let beyond: [(&[usize], &[usize]); 5] =
+        [(&[5], &[4]), (&[2, 2], &[9, 4]), (&[2], &[usize::MAX]), (&[], &[]), (&[2, 2], &[8])];
+    for (shape, strides) in beyond {
+        assert!(matches!(column(shape, strides), Err(Error::Spec { .. })), "{shape:?} {strides:?}");
     }
 }

@@ -91,3 +91,10 @@ fn a_row_outlives_its_batch() {
     let rows: Vec<Row> = values(&Dataset::range(1000).unwrap().batch(7).unbatch());
     assert!(rows.into_iter().map(value).eq(0..1000));
 }
+
+#[test]
+fn a_row_is_a_batch_of_one() {
+    let rows: Vec<Row> = values(&Dataset::range(3).unwrap().rows());
+    let batch = Batch::from(rows[2].clone());
+    assert_eq!((batch.rows(), batch.column::<u64>("0").unwrap()), (1, &[2][..]));
+}

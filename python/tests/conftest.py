@@ -1,0 +1,52 @@
+"""What tests share: files of NumPy's, and a watchdog against hangs."""
+
+import faulthandler
+import importlib.util
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gristmill as gm
+
+# Keras chooses its backend when it is imported, and TensorFlow its talk.
+backends = [name for name in ["jax", "torch", "tensorflow"] if importlib.util.find_spec(name)]
+os.environ.setdefault("KERAS_BACKEND", (backends or ["numpy"])[0])
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+DIGITS = Path(__file__).resolve().parents[2] / "examples" / "data"
+
+
+@pytest.fixture(autouse=True)
+def watchdog():
+    """Ends the process, and tells where it stood, when a test hangs."""
+    faulthandler.dump_traceback_later(120, exit=True)
+    yield
+    faulthandler.cancel_dump_traceback_later()
+
+
+@pytest.fixture
+def digits():
+    return gm.Dataset.from_slices(x=gm.Npy(DIGITS / "digits-features.npy"), y=gm.Npy(DIGITS / "digits-labels.npy"))
+
+
+@pytest.fixture
+def saved(tmp_path):
+    """Saves an array and gives its path."""
+
+    def save(array, name="array.npy"):
+        np.save(tmp_path / name, array)
+        return tmp_path / name
+
+    return save
+
+
+def column(stream, name="0", epoch=0):
+    """A column of all batches of an epoch."""
+    return np.concatenate([batch[name] for batch in stream.epoch(epoch)])
+
+
+def lists(stream, name="0", epoch=0):
+    """A column's batches as lists."""
+    return [batch[name].tolist() for batch in stream.epoch(epoch)]
