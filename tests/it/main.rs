@@ -6,6 +6,8 @@
 
 mod assert_len;
 mod batch;
+#[path = "../../fuzz/src/bodies/mod.rs"]
+mod bodies;
 mod bucket_by_length;
 mod cache;
 mod cache_file;
@@ -15,6 +17,7 @@ mod columns;
 mod common;
 mod concat;
 mod conformance;
+mod corpus;
 mod cut;
 mod declare;
 mod distribute;
