@@ -7,11 +7,10 @@ use proptest::prelude::*;
 
 use crate::bodies;
 use crate::common::*;
-use crate::npy::Dir;
 
 /// Checks what is kept for a target.
 fn replay(target: &str, check: impl Fn(&Path, &[u8])) {
-    let dir = Dir::new();
+    let dir = tempfile::tempdir().unwrap();
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus").join(target);
     let mut inputs: Vec<_> = std::fs::read_dir(corpus).unwrap().map(|entry| entry.unwrap().path()).collect();
     inputs.sort();
@@ -19,7 +18,7 @@ fn replay(target: &str, check: impl Fn(&Path, &[u8])) {
     for input in inputs {
         // Shown when the test fails.
         println!("{}", input.display());
-        check(&dir.path("input"), &std::fs::read(input).unwrap());
+        check(&dir.path().join("input"), &std::fs::read(input).unwrap());
     }
 }
 
@@ -65,6 +64,7 @@ proptest! {
 
     #[test]
     fn random_descriptions_of_raw_files_give_the_rows_described_or_an_error(input in vec(any::<u8>(), 0..150)) {
-        bodies::raw::check(&Dir::new().path("input"), &input);
+        let dir = tempfile::tempdir().unwrap();
+        bodies::raw::check(&dir.path().join("input"), &input);
     }
 }
