@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: test format lint unit doc python test-frameworks examples soak bench peers fixtures
+.PHONY: test format lint unit doc python test-frameworks examples soak fuzz sanitize model bench peers fixtures
 
 test: format lint unit doc python
 
@@ -48,3 +48,33 @@ peers:
 # Makes tests/fixtures/npy.json anew: what NumPy writes and reads. Needs Python with NumPy.
 fixtures:
 	python3 tests/fixtures/make_npy.py
+
+# One fuzz target (npy, raw, state or pipeline) for some time; an hour each is a good check before a release. Needs cargo-fuzz and a nightly
+# compiler. What is found is kept in target/fuzz, an input that fails in fuzz/artifacts: once mended, it goes into fuzz/corpus, of which
+# tests/it/corpus.rs checks everything.
+TARGET ?= npy
+SECONDS ?= 600
+
+fuzz:
+	mkdir -p target/fuzz/$(TARGET)
+	$(CARGO) +nightly fuzz run $(TARGET) target/fuzz/$(TARGET) fuzz/corpus/$(TARGET) -- -max_total_time=$(SECONDS) -max_len=4096
+
+# The tests under AddressSanitizer and ThreadSanitizer, 20 minutes. Needs a nightly compiler with rust-src: the second instruments the standard
+# library, too.
+# Left out are tests that limit addresses or stack to less than a sanitizer needs itself, and two that end in a signal it answers its own way.
+HOST = $(shell rustc -vV | sed -n 's/^host: //p')
+LIMITED = costs_no_memory batches_of_any_size links_of_any_depth orders_of_any_size row_numbers_that_fit_no_memory stack_of_64_kib
+SIGNALS = a_fault_outside_our_maps a_stack_overflow
+OPTIONS = allocator_may_return_null=1:handle_segv=0:handle_sigbus=0
+NIGHTLY = $(CARGO) +nightly test --locked --target $(HOST) --lib --test it
+SKIPPED = $(LIMITED:%=--skip %) $(SIGNALS:%=--skip %)
+
+sanitize:
+	RUSTFLAGS=-Zsanitizer=address ASAN_OPTIONS=$(OPTIONS) \
+		$(NIGHTLY) --target-dir target/address -- $(SKIPPED)
+	RUSTFLAGS=-Zsanitizer=thread TSAN_OPTIONS=$(OPTIONS):suppressions=$(CURDIR)/tests/fixtures/tsan.txt \
+		$(NIGHTLY) --target-dir target/thread -Zbuild-std -- $(SKIPPED)
+
+# Links and lanes under a model checker, thousands of orders of their steps.
+model:
+	RUSTFLAGS="--cfg shuttle" $(CARGO) test --locked --target-dir target/model --lib model::

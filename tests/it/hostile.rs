@@ -1,57 +1,17 @@
 //! Bytes that mean harm and sizes that mean nothing: data or an error, never a panic, an abort, or memory without bound.
 
-use std::path::Path;
-
-use gristmill::{Batch, DType, Dataset, Error, Npy, Raw, Result, Shuffle, Stream, Threads};
+use gristmill::{Batch, Dataset, Error, Npy, Result, Shuffle, Stream, Threads};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 
+use crate::bodies::{self, clean};
 use crate::common::*;
 use crate::npy::{Dir, bytes, fixtures, hex, npy};
 
 /// Runs `test`, the closure of a test function, in a process of its own that may have 1 GiB of addresses.
 pub(crate) fn small<F: FnOnce() + Send + 'static>(test: F) {
     alone_after("ulimit -c 0; ulimit -v 1048576;", 30, test);
-}
-
-/// A panic that the library caught is still a panic.
-pub(crate) fn clean<T>(outcome: Result<T>) -> Option<T> {
-    if let Err(error @ (Error::Panicked { .. } | Error::Lost { .. } | Error::Cancelled)) = outcome {
-        panic!("{error}");
-    }
-    outcome.ok()
-}
-
-/// Whatever comes of up to 300 rows.
-fn read(columns: impl gristmill::IntoColumns) -> bool {
-    let Some(rows) = clean(Dataset::from_slices(columns)) else { return false };
-    let rows = rows.take(300);
-    for batches in [rows.batch(7), rows.reverse().batch_masked(11).cast::<f32>("0")] {
-        if let Some(epoch) = clean(batches.threads(Threads::None).iter()) {
-            assert!(epoch.map(clean).all(|batch| batch.is_some_and(|batch| batch.rows() > 0)));
-        }
-    }
-    true
-}
-
-/// Opens a file in every way there is; true when it gave data.
-fn open(path: &Path) -> bool {
-    let mut read_any = false;
-    for npy in [Npy::open(path), Npy::open_with_extra(path), Npy::open_many([path, path])] {
-        let Some(npy) = clean(npy) else { continue };
-        let fields: Vec<String> = npy.fields().into_iter().take(4).map(str::to_owned).collect();
-        read_any |= fields
-            .iter()
-            .filter_map(|name| clean(npy.clone().field(name)))
-            .map(read)
-            .fold(false, |a, b| a | b);
-        read_any |= clean(npy.clone().bf16()).is_some_and(read) | read(npy);
-    }
-    for (dtype, shape) in [(DType::U8, vec![]), (DType::F64, vec![3]), (DType::Utf32(2), vec![2])] {
-        read(Raw::new(path, dtype, &shape).forced().big_endian());
-    }
-    read_any
 }
 
 fn cases(cases: u32) -> TestRunner {
@@ -71,7 +31,7 @@ fn random_bytes_are_data_or_an_error() {
                 let digits = if version == 1 { 2 } else { 4 };
                 file = [b"\x93NUMPY", &[version, 0][..], &length[..digits], text.as_bytes()].concat();
             }
-            open(&dir.put("random.npy", &[file, payload].concat()));
+            bodies::npy::check(&dir.path("random.npy"), &[file, payload].concat());
             Ok(())
         });
         run.unwrap();
@@ -103,7 +63,7 @@ fn files_with_a_few_wrong_bytes_are_data_or_an_error() {
                     }
                 }
             }
-            counted.set(counted.get() + u32::from(open(&dir.put("mutated.npy", &file))));
+            counted.set(counted.get() + u32::from(bodies::npy::check(&dir.path("mutated.npy"), &file)));
             Ok(())
         });
         run.unwrap();
@@ -133,12 +93,12 @@ fn a_header_that_claims_gigabytes_costs_no_memory() {
             assert!(text.contains("shape.npy"), "{text}");
         }
         for row in fixtures().iter().filter(|row| row["ours"] == "refused") {
-            let path = dir.put("refused.npy", &hex(row["file"].as_str().unwrap()));
-            open(&path);
+            let (path, file) = (dir.path("refused.npy"), hex(row["file"].as_str().unwrap()));
+            bodies::npy::check(&path, &file);
             assert!(Npy::open(path).and_then(Dataset::from_slices).is_err(), "{}", row["name"]);
         }
-        let path = dir.put("item.npy", &npy("'|V2147483647'", false, "(0,)", &[]));
-        assert!(read(Npy::open(path).unwrap()), "no rows of 2 GiB are no bytes");
+        let file = npy("'|V2147483647'", false, "(0,)", &[]);
+        assert!(bodies::npy::check(&dir.path("item.npy"), &file), "no rows of 2 GiB are no bytes");
     });
 }
 

@@ -7,6 +7,8 @@
 
 mod assert_len;
 mod batch;
+#[path = "../../fuzz/src/bodies/mod.rs"]
+mod bodies;
 mod bucket_by_length;
 mod cache;
 mod cache_file;
@@ -16,6 +18,7 @@ mod columns;
 mod common;
 mod concat;
 mod conformance;
+mod corpus;
 mod crash;
 mod cut;
 mod declare;

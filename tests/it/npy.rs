@@ -80,7 +80,7 @@ fn every_fixture_is_read_as_numpy_reads_it_or_refused_with_the_reason() {
     watchdog(|| {
         let dir = Dir::new();
         let all = fixtures();
-        assert_eq!(all.len(), 415);
+        assert_eq!(all.len(), 417);
         let mut wrong = Vec::new();
         for want in &all {
             let label = want["name"].as_str().unwrap();

@@ -5,8 +5,9 @@ use gristmill::{
     Batch, Buckets, DType, Dataset, OnError, Pad, Position, Raw, Result, Save, Shuffle, Stream, Threads,
 };
 
+use crate::bodies::clean;
 use crate::common::*;
-use crate::hostile::{clean, small};
+use crate::hostile::small;
 use crate::npy::{Dir, npy};
 
 const SIZES: [u64; 8] = [0, 1, 2, 1 << 31, 1 << 32, 1 << 62, 1 << 63, u64::MAX];

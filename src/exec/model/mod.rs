@@ -57,7 +57,6 @@ impl Pull for Script {
     type Item = u64;
 
     fn pull(&mut self) -> Result<Option<u64>> {
-        shuttle::thread::yield_now();
         let seen = &*self.seen;
         let mut consumed = seen.consumed.lock().unwrap_or_else(PoisonError::into_inner);
         while self.in_step && self.at % 2 == 0 && *consumed < self.at {
@@ -151,6 +150,12 @@ fn linked(depth: usize, upstream: Running<u64>) -> Running<u64> {
     link("link", depth, upstream, Stop::default())
 }
 
+/// Work during which others may run.
+fn busy(n: u64, _: u64) -> Result<u64> {
+    drop(Mutex::new(()).lock());
+    Ok(n)
+}
+
 /// Those in the link, and the one that was handed over last.
 fn of_link(depth: usize) -> u64 {
     depth as u64 + 1
@@ -177,6 +182,6 @@ fn a_link_over_a_link_does_so() {
 
 #[test]
 fn lanes_hand_on_all_items_in_order_and_end_once() {
-    let several = |workers, upstream| lanes("lanes", workers, upstream, Stop::default(), |n, _| Ok(n));
+    let several = |workers, upstream| lanes("lanes", workers, upstream, Stop::default(), busy);
     check(move || scenario(&[1, 2, 3], |workers| super::in_flight(workers) as u64 + 1, several, false));
 }

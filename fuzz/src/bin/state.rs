@@ -1,0 +1,5 @@
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| {
+    gristmill_fuzz::bodies::state::check(&gristmill_fuzz::path(), input);
+});
