@@ -186,10 +186,11 @@ pub(crate) fn alone_after<F: FnOnce() + Send + 'static>(setup: &str, seconds: u6
     let output = process(setup, name, "alone").output().unwrap();
     let told = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && told.contains("1 passed"), "{}\n{told}", output.status);
-    let passed_on = ["measured: ", "skipped: "];
-    told.lines()
-        .filter(|line| passed_on.iter().any(|word| line.starts_with(word)))
-        .for_each(|line| println!("{line}"));
+    // Behind the name of the test, perhaps.
+    let noted = |line: &str| {
+        ["measured: ", "skipped: "].iter().find_map(|word| Some(line[line.find(word)?..].to_owned()))
+    };
+    told.lines().filter_map(noted).for_each(|line| println!("{line}"));
 }
 
 const CHILD: &str = "GRISTMILL_TEST_CHILD";

@@ -54,17 +54,16 @@ fn a_written_gibibyte_is_shuffled_in_64_mebibytes() {
         let all = Dataset::from_slices(Raw::new(path, DType::U64, &[512])).unwrap();
         for how in [Shuffle::blocks(5), Shuffle::buffer(1000, 5), Shuffle::full(5)] {
             let start = std::time::Instant::now();
-            let part = if how == Shuffle::full(5) { all.take(rows / 8) } else { all.clone() };
             let mut seen: Vec<u64> = Vec::new();
-            for batch in part.shuffle(how).batch(256).prefetch(2).iter().unwrap() {
+            for batch in all.shuffle(how).batch(256).prefetch(2).iter().unwrap() {
                 let batch = batch.unwrap();
                 let numbers = batch.column::<u64>("0").unwrap();
                 assert!(numbers.chunks(512).all(|row| row.iter().all(|n| *n == row[0])), "a row is torn");
                 seen.extend(numbers.chunks(512).map(|row| row[0]));
             }
             seen.sort_unstable();
-            assert!(seen.into_iter().eq(0..part.len()));
-            println!("measured: {how}: {} rows of 4 KiB in {:.1?}", part.len(), start.elapsed());
+            assert!(seen.into_iter().eq(0..rows));
+            println!("measured: {how}: {} rows of 4 KiB in {:.1?}", rows, start.elapsed());
         }
     });
 }
