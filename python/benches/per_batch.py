@@ -1,4 +1,4 @@
-"""What a batch costs in a loop of Python, in microseconds: the time of the whole loop over the number of batches, the least of several runs.
+"""What a batch costs in a loop of Python, in microseconds: the time of the loop over the number of batches, the least of several runs.
 
     python benches/per_batch.py [rows in a batch ...]
 

@@ -311,6 +311,7 @@ impl Iter {
 
 #[pymethods]
 impl Iter {
+    #[allow(clippy::self_named_constructors)]
     fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
         slf
     }
@@ -322,10 +323,11 @@ impl Iter {
             match self.ask(py)? {
                 Turn::End => return Ok(None),
                 Turn::Wait => break self.waited(py)?,
-                Turn::Direct => match self.pulled(py) {
-                    Some(answer) => break answer,
-                    None => {}
-                },
+                Turn::Direct => {
+                    if let Some(answer) = self.pulled(py) {
+                        break answer;
+                    }
+                }
             }
         };
         let last = is_last(&answer);

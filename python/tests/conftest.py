@@ -1,6 +1,5 @@
-"""What tests share: files of NumPy's, and a watchdog against hangs."""
+"""What tests share. The watchdog against hangs is pytest's own, see pyproject.toml."""
 
-import faulthandler
 import importlib.util
 import os
 from pathlib import Path
@@ -16,14 +15,6 @@ os.environ.setdefault("KERAS_BACKEND", (backends or ["numpy"])[0])
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 DIGITS = Path(__file__).resolve().parents[2] / "examples" / "data"
-
-
-@pytest.fixture(autouse=True)
-def watchdog():
-    """Ends the process, and tells where it stood, when a test hangs."""
-    faulthandler.dump_traceback_later(120, exit=True)
-    yield
-    faulthandler.cancel_dump_traceback_later()
 
 
 @pytest.fixture

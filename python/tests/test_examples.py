@@ -17,7 +17,7 @@ PACKAGE = str(Path(gm.__file__).parents[1])
 
 def last_line(name, *arguments):
     command = [sys.executable, "-P", EXAMPLES / f"{name}.py", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=400, env=os.environ | {"PYTHONPATH": PACKAGE})
+    done = subprocess.run(command, capture_output=True, text=True, timeout=390, env=os.environ | {"PYTHONPATH": PACKAGE})
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()[-1]
 
