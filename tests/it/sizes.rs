@@ -2,7 +2,8 @@
 //! memory without bound. `hostile.rs` has the same for batches, links, workers and the plain orders.
 
 use gristmill::{
-    Batch, Buckets, DType, Dataset, OnError, Pad, Position, Raw, Result, Save, Shuffle, Stream, Threads,
+    Batch, Buckets, DType, Dataset, Error, OnError, Pad, Position, Raw, Result, Save, Shuffle, Stream,
+    Threads,
 };
 
 use crate::bodies::clean;
@@ -231,12 +232,13 @@ fn what_is_held_without_end_is_an_error_before_the_memory_ends() {
         |s| told(s.unique().filter(|_| false)),
         |s| told(s.cache().filter(|_| false)),
     ];
-    alone_after("ulimit -c 0; ulimit -v 400000;", 120, move || {
+    alone_after("ulimit -c 0; ulimit -v 200000;", 60, move || {
         for (i, verb) in verbs.into_iter().enumerate() {
             println!("verb {i}");
             let mut iter = verb(endless()).threads(Threads::None).iter().unwrap();
-            let error = iter.next().unwrap().unwrap_err();
-            assert!(matches!(error, gristmill::Error::Memory { .. }), "verb {i}: {error}");
+            // What was collected may come before the error, as the last of any stream does.
+            let error = iter.by_ref().take(2).find_map(Result::err).expect("memory has no end");
+            assert!(matches!(error, Error::Memory { .. }), "verb {i}: {error}");
             assert!(iter.next().is_none(), "verb {i} goes on");
         }
     });

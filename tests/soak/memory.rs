@@ -37,7 +37,7 @@ fn a_row_of_1_5_gibibytes_fits_alone_and_two_are_an_error() {
     });
 }
 
-/// Every order over a file of a gibibyte, one byte of each page written, in 64 MiB.
+/// Every order over a gibibyte that lies on the disk, in 64 MiB.
 #[test]
 #[ignore = "a gibibyte on the disk: make soak"]
 fn a_written_gibibyte_is_shuffled_in_64_mebibytes() {
@@ -63,7 +63,7 @@ fn a_written_gibibyte_is_shuffled_in_64_mebibytes() {
             }
             seen.sort_unstable();
             assert!(seen.into_iter().eq(0..rows));
-            println!("measured: {how}: {} rows of 4 KiB in {:.1?}", rows, start.elapsed());
+            println!("measured: {how}: {rows} rows of 4 KiB in {:.1?}", start.elapsed());
         }
     });
 }
