@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gristmill import _gristmill
-from gristmill.recipe import Recipe, source, verb
+from gristmill.recipe import Recipe, verb
 
 if TYPE_CHECKING:
     import numpy
@@ -28,7 +28,8 @@ class Dataset(Recipe, native=_gristmill.Dataset):
     __slots__ = ()
     _native_class = _gristmill.Dataset
 
-    @source
+    @classmethod
+    @verb
     def from_slices(cls, *columns: Any, **named: Any) -> Dataset:
         """The rows of columns of equal length: :class:`Npy` and :class:`Raw` files, NumPy arrays, or what NumPy makes an array of.
 
@@ -61,23 +62,28 @@ class Dataset(Recipe, native=_gristmill.Dataset):
 
         return Stream._from_batches(factory, spec)
 
-    @source
+    @classmethod
+    @verb
     def range(cls, rows: int) -> Dataset:
         """The numbers from 0 to ``rows``, in a column ``"0"``."""
 
-    @source
+    @classmethod
+    @verb
     def range_by(cls, start: int, stop: int, step: int) -> Dataset:
         """The numbers from ``start`` to ``stop``, exclusive, in steps."""
 
-    @source
+    @classmethod
+    @verb
     def load(cls, path: Path) -> Dataset:
         """The rows of a folder that :meth:`Stream.save` or :meth:`Stream.cache_file` wrote."""
 
-    @source
+    @classmethod
+    @verb
     def mix(cls, datasets: Sequence[Dataset], weights: Sequence[int]) -> Dataset:
         """The rows of several datasets in turn, in exact proportion to integer weights; ends with the first that ends."""
 
-    @source
+    @classmethod
+    @verb
     def choose(cls, datasets: Sequence[Dataset], choices: Sequence[int]) -> Dataset:
         """For each of the ``choices`` the next row of the dataset of that number."""
         return (datasets, _list(choices)), {}

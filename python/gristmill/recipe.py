@@ -2,6 +2,10 @@
 
 import functools
 import os
+from collections.abc import Callable
+from typing import TypeVar
+
+Declared = TypeVar("Declared", bound=Callable)
 
 
 class Recipe:
@@ -70,25 +74,14 @@ def made(owner, verb, args, kwargs, arguments=None):
     return Recipe._of(result, (owner, verb, args, kwargs, None))
 
 
-def verb(declared):
+def verb(declared: Declared) -> Declared:
     """A method that hands its arguments on to the native verb of its name; what is declared is its signature and documentation.
 
     A body that returns something gives the arguments to hand on: ``(args, kwargs)``.
     """
 
     @functools.wraps(declared)
-    def call(self, *args, **kwargs):
-        return made(self, declared.__name__, args, kwargs, declared(self, *args, **kwargs))
-
-    return call
-
-
-def source(declared):
-    """As :func:`verb`, for a class method."""
-
-    @classmethod
-    @functools.wraps(declared)
-    def call(cls, *args, **kwargs):
-        return made(cls, declared.__name__, args, kwargs, declared(cls, *args, **kwargs))
+    def call(owner, *args, **kwargs):
+        return made(owner, declared.__name__, args, kwargs, declared(owner, *args, **kwargs))
 
     return call

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gristmill import _gristmill, live
-from gristmill.recipe import Recipe, source, verb
+from gristmill.recipe import Recipe, verb
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -270,11 +270,13 @@ class Stream(Recipe, native=_gristmill.Stream):
     def window_exact(self, size: int, shift: int, stride: int = 1) -> Stream:
         """As :meth:`window`, without short ones."""
 
-    @source
+    @classmethod
+    @verb
     def mix(cls, streams: Sequence[Stream], weights: Sequence[int], to_end: bool = False) -> Stream:
         """Items of several streams in exact proportion to weights, until one ends, or all have."""
 
-    @source
+    @classmethod
+    @verb
     def choose(cls, streams: Sequence[Stream], choices: Sequence[int], to_end: bool = False) -> Stream:
         """For each of the ``choices`` the next item of the stream of that number, until one chosen has ended, or all have."""
 
