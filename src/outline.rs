@@ -275,8 +275,9 @@ impl Outline {
         self
     }
 
-    pub(crate) fn is_uncounted(&self) -> bool {
-        self.uncounted
+    /// Items of one epoch, where they are known and nothing comes beside them.
+    pub(crate) fn counted(&self) -> Option<u64> {
+        self.length.exact().filter(|_| !self.uncounted)
     }
 
     /// Over a source with these rows and columns.

@@ -119,7 +119,7 @@ impl<T> CacheStage<T> {
 
 /// Bytes of a whole epoch, where they are known.
 fn whole(upstream: &Outline) -> Option<u64> {
-    Some(upstream.length.exact()?.saturating_mul(upstream.item_bytes?))
+    Some(upstream.counted()?.saturating_mul(upstream.item_bytes?))
 }
 
 impl<T: Clone + Send + Sync + 'static> Stage for CacheStage<T> {
@@ -166,7 +166,7 @@ impl<T: Clone + Send + Sync + 'static> Stage for CacheStage<T> {
             position: 0,
             started: false,
             filling: None,
-            length: outline.length.exact(),
+            length: outline.counted(),
             // A whole epoch of known size was compared with the budget when the stream was opened.
             limit: self.limit(&run, &outline).filter(|_| whole(&outline).is_none()),
             item_bytes: outline.item_bytes,

@@ -66,7 +66,7 @@ impl CacheFileStage {
     fn check(&self, saved: &Saved, upstream: &Outline) -> Result<()> {
         saved.manifest.compare(&self.dir, &Origin::new(upstream, 0), upstream.spec.as_ref())?;
         let items = saved.manifest.items.iter().map(|run| run.items).sum();
-        match upstream.length.exact().filter(|length| *length != items) {
+        match upstream.counted().filter(|length| *length != items) {
             None => Ok(()),
             Some(length) => {
                 let words = |n: u64| format!("{n} batches");
@@ -110,7 +110,7 @@ impl Stage for CacheFileStage {
         }
         let origin = Origin::new(&upstream, 0);
         Ok(Box::new(FillPull {
-            left: upstream.length.exact(),
+            left: upstream.counted(),
             fill: Fill::Waiting(target, origin, upstream.spec),
             upstream: self.upstream.open(&run)?,
             broken: None,

@@ -202,7 +202,7 @@ impl<T: Send + 'static> Stage for OnErrorStage<T> {
         let upstream = self.upstream.outline(run)?;
         let length = match (&self.policy.rule, upstream.length) {
             (Rule::Skip { .. }, Length::Exact(1..) | Length::Infinite) => Length::Unknown,
-            (Rule::Replace(_), Length::Exact(_)) if upstream.is_uncounted() => Length::Unknown,
+            (Rule::Replace(_), Length::Exact(_)) if upstream.counted().is_none() => Length::Unknown,
             (_, other) => other,
         };
         Ok(upstream.step(format!("on_error({})", self.policy)).length(length))

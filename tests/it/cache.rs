@@ -23,6 +23,16 @@ fn count(made: &AtomicU64) -> u64 {
 }
 
 #[test]
+fn errors_beside_batches_that_are_passed_over_do_not_cut_it_short() {
+    let known = Dataset::range(8).unwrap().rows().map(|row| row.value::<u64>("0").unwrap());
+    let batches = known.try_map(|n| if n == 0 { Err("bad") } else { Ok(n) }).batch(4);
+    let cached = batches.skip(1).map(|batch| batch.rows()).cache();
+    for pass in 0..3 {
+        assert_eq!(values(&cached), [4, 3], "pass {pass}");
+    }
+}
+
+#[test]
 fn the_stages_above_run_once() {
     let (stream, made) = counted(10);
     for k in 0..3 {

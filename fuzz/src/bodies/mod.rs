@@ -10,7 +10,7 @@ pub mod pipeline;
 pub mod raw;
 pub mod state;
 
-use gristmill::{Batch, Dataset, Error, Result};
+use gristmill::{Batch, DType, Dataset, Error, Result};
 
 /// What came of it, if anything; a panic that the library caught is still a panic.
 pub fn clean<T>(outcome: Result<T>) -> Option<T> {
@@ -33,8 +33,14 @@ fn backwards(bytes: &[u8], size: usize) -> Vec<u8> {
     bytes.chunks(size.max(1)).rev().flatten().copied().collect()
 }
 
-/// Reverses the bytes of every unit.
-fn swapped(bytes: &[u8], unit: usize) -> Vec<u8> {
+/// Elements in the other byte order.
+fn swapped(bytes: &[u8], dtype: DType) -> Vec<u8> {
+    let unit = match dtype {
+        DType::C64 | DType::Utf32(_) => 4,
+        DType::C128 => 8,
+        DType::Void(_) | DType::Ascii(_) => 1,
+        number => number.bytes(),
+    };
     bytes.chunks(unit).flat_map(|unit| unit.iter().rev().copied()).collect()
 }
 

@@ -50,7 +50,7 @@ fn column(extra: &Npy, whole: Option<&Npy>, twice: Option<&Npy>, text: &Text, fi
                 wanted.starts_with(&seen) && (rows.len() > MOST || wanted.len() == seen.len()),
                 "{column:?}"
             );
-        } else if whole.is_some() && !text.fortran && column.row_bytes() > 0 && rows.len() > 0 {
+        } else if whole.is_some() && !text.fortran && column.row_bytes() > 0 && !rows.is_empty() {
             assert!(lies_in(&column, rows.len(), payload, &seen), "{column:?}");
         }
     }
@@ -118,7 +118,7 @@ fn wanted(text: &Text, column: &ColumnSpec, rows: u64, payload: &[u8], whole: bo
     let payload = &payload[..total as usize];
     let payload = match column.dtype {
         DType::Bool => truths(payload),
-        dtype if text.swap => swapped(payload, dtype.swap_unit()),
+        dtype if text.swap => swapped(payload, dtype),
         _ => payload.to_vec(),
     };
     if !text.fortran || total == 0 {
@@ -147,7 +147,7 @@ fn lies_in(column: &ColumnSpec, rows: u64, payload: &[u8], seen: &[u8]) -> bool 
             let field = &record[at..at + size];
             match column.dtype {
                 DType::Bool => truths(field) == *value,
-                dtype => field == *value || swapped(field, dtype.swap_unit()) == *value,
+                dtype => field == *value || swapped(field, dtype) == *value,
             }
         })
     };

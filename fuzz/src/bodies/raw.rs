@@ -98,7 +98,7 @@ fn wanted(case: &Case) -> Option<Vec<u8>> {
     };
     Some(match case.dtype {
         DType::Bool => truths(used),
-        dtype if case.big_endian != cfg!(target_endian = "big") => swapped(used, dtype.swap_unit()),
+        dtype if case.big_endian != cfg!(target_endian = "big") => swapped(used, dtype),
         _ => used.to_vec(),
     })
 }
