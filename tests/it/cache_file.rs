@@ -373,7 +373,7 @@ fn a_file_size_limit_is_a_clean_error() {
     }
     let dir = Dir::new();
     let name = "cache_file::a_file_size_limit_is_a_clean_error";
-    let run = process("trap '' XFSZ; ulimit -f 500;", name, &dir.path("")).output().unwrap();
+    let run = process("trap '' XFSZ; ulimit -f 500;", name, dir.path("")).output().unwrap();
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stdout));
     assert!(names(&dir.path("")).is_empty());
 }
