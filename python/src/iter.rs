@@ -23,7 +23,7 @@ use crate::value::{self, Value};
 use crate::wait;
 
 /// Batches up to this many bytes are taken without the thread, as long as none takes longer than this.
-const SMALL: usize = 256 << 10;
+const SMALL: usize = 1 << 20;
 const AT_ONCE: Duration = Duration::from_millis(20);
 
 /// How long an iterator that was interrupted is waited for when it is left.
