@@ -12,7 +12,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded, unbounded};
-use gristmill::plumbing::{Outline, Placement, Run, Running, Stage, Stop, Upstream};
+use gristmill::plumbing::Stop;
 use gristmill::{Error, Result, State, Stream};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -47,42 +47,13 @@ pub(crate) struct Opened {
 
 /// Opens an epoch of `stream`.
 pub(crate) fn open<T: Into<Value> + Send + 'static>(stream: &Stream<T>, start: &Start) -> Result<Opened> {
-    let heard = Arc::new(Mutex::new(Stop::default()));
-    let tapped = stream.clone().then(|upstream| Tap { upstream, stop: heard.clone() });
     let iter = match start {
-        Start::Epoch(epoch) => tapped.epoch(*epoch)?,
-        Start::State(state) => tapped.resume(state)?,
+        Start::Epoch(epoch) => stream.epoch(*epoch)?,
+        Start::State(state) => stream.resume(state)?,
     };
-    let stop = locked(&heard).clone();
+    let stop = iter.stop_flag();
     let (state, length) = (iter.state(), stream.length()?.exact());
     Ok(Opened { items: Box::new(iter.map(|item| item.map(Into::into))), stop, state, length })
-}
-
-/// A stage that does nothing, but for knowing the flag that stops its run.
-struct Tap<T> {
-    upstream: Upstream<T>,
-    stop: Arc<Mutex<Stop>>,
-}
-
-impl<T: Send + 'static> Stage for Tap<T> {
-    type Item = T;
-
-    fn outline(&self, run: &Run) -> Result<Outline> {
-        self.upstream.outline(run)
-    }
-
-    fn open(&self, run: &Run) -> Result<Running<T>> {
-        *locked(&self.stop) = run.stop.clone();
-        self.upstream.open(run)
-    }
-
-    fn label(&self) -> &'static str {
-        "python"
-    }
-
-    fn placement(&self, _run: &Run) -> Result<Placement> {
-        Ok(Placement::Own)
-    }
 }
 
 /// An iterator over one epoch of a stream. Any number of threads may take items from it; each item comes once.
