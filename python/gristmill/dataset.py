@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gristmill import _gristmill
 from gristmill.recipe import Recipe, verb
+from gristmill.values import Balance, Shuffle, expected
 
 if TYPE_CHECKING:
     import numpy
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from gristmill.columns import Path
     from gristmill.items import Batch, Row
     from gristmill.stream import Stream
-    from gristmill.values import Balance, Shuffle
 
 Columns = dict[str, tuple[Any, tuple[int, ...]]]
 
@@ -103,6 +103,7 @@ class Dataset(Recipe, native=_gristmill.Dataset):
     @verb
     def shuffle(self, how: Shuffle) -> Dataset:
         """The same rows in another order in each epoch: ``Shuffle.blocks(seed=42)``."""
+        expected(Shuffle, how, "Shuffle.blocks(seed=42)")
 
     @verb
     def take(self, rows: int) -> Dataset:
@@ -149,6 +150,7 @@ class Dataset(Recipe, native=_gristmill.Dataset):
     @verb
     def balance(self, label: str, how: Balance) -> Dataset:
         """Every class of a label column equally often. Reads that column once."""
+        expected(Balance, how, "Balance.over(seed=42)")
 
     @verb
     def keep_where(

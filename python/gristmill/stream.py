@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gristmill import _gristmill, live
 from gristmill.recipe import Recipe, verb
+from gristmill.values import OnError, Pad, expected
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from gristmill._gristmill import Iter
     from gristmill.columns import Path
     from gristmill.dataset import Columns, Dataset
-    from gristmill.values import OnError, Pad
 
 Item = Any
 
@@ -225,6 +225,7 @@ class Stream(Recipe, native=_gristmill.Stream):
     @verb
     def on_error(self, policy: OnError) -> Stream:
         """What becomes of items that failed: ``OnError.skip(3)``."""
+        expected(OnError, policy, "OnError.skip(3)")
 
     @verb
     def declare(self, spec: Columns) -> Stream:
@@ -381,6 +382,4 @@ class Stream(Recipe, native=_gristmill.Stream):
 
 
 def _pad(pad):
-    from gristmill.values import Pad
-
-    return Pad() if pad is None else pad
+    return Pad() if pad is None else expected(Pad, pad, 'Pad(lengths=("tokens",))')

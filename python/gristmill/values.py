@@ -5,6 +5,13 @@ from typing import Any, NamedTuple
 from gristmill._gristmill import Failures
 
 
+def expected(kind: type, value: Any, example: str) -> Any:
+    """The value, which must be of the kind."""
+    if not isinstance(value, kind):
+        raise TypeError(f"expected a gristmill.{kind.__name__}, such as {example}, found {value!r}")
+    return value
+
+
 class Shuffle(NamedTuple):
     """How rows are shuffled: another order in each epoch, fixed by the seed. Make one with a class method."""
 
