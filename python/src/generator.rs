@@ -45,21 +45,10 @@ impl<T: Parse> Iterator for Items<T> {
 }
 
 impl<T> Drop for Items<T> {
-    /// Closes a generator at once, so that what it holds is let go on the thread it ran on.
+    /// Lets go of the iterator while attached, so that a generator ends now, on the thread it ran on, and not some time later.
     fn drop(&mut self) {
-        let Some(Ok(iterator)) = self.source.take() else { return };
-        let closed = attached(|py| {
-            let iterator = iterator.into_bound(py);
-            match iterator.hasattr("close")? {
-                true => iterator.call_method0("close").map(drop),
-                false => Ok(()),
-            }
-        });
-        // An exception in a generator's clean-up has nowhere to go but where Python sends those of destructors.
-        if let Err(error) = closed
-            && let Ok(error) = error.downcast::<PyErr>()
-        {
-            Python::try_attach(|py| error.write_unraisable(py, None));
+        if let Some(Ok(iterator)) = self.source.take() {
+            Python::try_attach(|py| drop(iterator.into_bound(py)));
         }
     }
 }
