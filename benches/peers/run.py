@@ -1,9 +1,11 @@
 """Runs Gristmill and its peers one after the other, writes results.json and chart.svg, and prints the table; --table only prints.
+With names of scripts, such as with_numpy, only those are run, and the other results stay.
 
 Needs Python 3.11 to 3.13 for the peers' wheels, Rust, and about 12 GB of disk under target/. Environments and data files are made once.
 """
 
 import datetime
+import itertools
 import json
 import os
 import subprocess
@@ -14,7 +16,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 TARGET = HERE.parents[1] / "target" / "peers"
 RESULTS = HERE / "results.json"
-PEERS = ["with_numpy", "with_torch", "with_tf_data", "with_grain"]
+PACKAGE = HERE.parents[1] / "python"
+PEERS = ["with_gristmill", "with_numpy", "with_torch", "with_tf_data", "with_grain"]
 
 
 def environment(requirements):
@@ -40,14 +43,19 @@ def lines(command, **options):
         sys.exit(f"{command} failed with status {process.returncode}")
 
 
-def everything():
-    environments = {peer: environment(HERE / "python" / f"{peer}.txt") for peer in PEERS}
+def in_python(peers):
+    environments = {peer: environment(HERE / "python" / f"{peer}.txt") for peer in peers}
+    if "with_gristmill" in peers:
+        subprocess.run([environments["with_gristmill"], "-m", "pip", "install", "--quiet", PACKAGE], check=True)
+    for peer in peers:
+        yield from lines([environments[peer], HERE / "python" / f"{peer}.py"])
+
+
+def in_rust():
     cargo = os.environ.get("CARGO", "cargo")
     rust = os.environ | {"CARGO_TARGET_DIR": os.environ.get("CARGO_TARGET_DIR", str(TARGET / "rust"))}
     subprocess.run([cargo, "build", "--release", "--locked"], cwd=HERE / "rust", env=rust, check=True)
     yield from lines([cargo, "run", "--release", "--locked", "--quiet"], cwd=HERE / "rust", env=rust)
-    for peer in PEERS:
-        yield from lines([environments[peer], HERE / "python" / f"{peer}.py"])
 
 
 def machine():
@@ -81,7 +89,12 @@ def main():
     if sys.argv[1:] == ["--table"]:
         print("\n".join(table(json.loads(RESULTS.read_text())["results"])))
         return
-    results = list(everything())
+    names = sys.argv[1:]
+    environment(HERE / "python" / "with_numpy.txt")  # which makes the data
+    results = list(in_python(names) if names else itertools.chain(in_rust(), in_python(PEERS)))
+    if names:
+        anew = {r["peer"] for r in results}
+        results = [r for r in json.loads(RESULTS.read_text())["results"] if r["peer"] not in anew] + results
     each = ",\n  ".join(map(json.dumps, results))
     RESULTS.write_text(f'{{\n "machine": {json.dumps(machine())},\n "results": [\n  {each}\n ]\n}}\n')
     print("\n".join(table(results)))
