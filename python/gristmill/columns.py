@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from gristmill import _gristmill
-from gristmill.recipe import Recipe
+from gristmill.recipe import Recipe, verb
 
 Path = str | os.PathLike
 
@@ -14,7 +14,7 @@ def _paths(paths):
     return [paths] if isinstance(paths, str | os.PathLike) else list(paths)
 
 
-class Npy(Recipe):
+class Npy(Recipe, native=_gristmill.Npy):
     """One ``.npy`` file, or many end to end: a column for :meth:`Dataset.from_slices`.
 
     Opening reads the header and maps the file; rows are read when a batch is made. Of a structured type, ``field`` names one field
@@ -44,8 +44,12 @@ class Npy(Recipe):
         """Names of the fields of a structured type; none for a plain one."""
         return self._native.fields()
 
+    @verb
+    def unmapped(self) -> "Npy":
+        """The same rows, read by calls instead of through a map: for network file systems. A call for each run of neighbouring rows."""
 
-class Raw(Recipe):
+
+class Raw(Recipe, native=_gristmill.Raw):
     """One headerless binary file, or many end to end: rows of ``shape`` elements of ``dtype``, as of ``numpy.memmap``.
 
     ``dtype`` is anything that ``numpy.dtype`` takes (``">f4"`` for the other byte order), or ``"bfloat16"``. Rows fill the file from
@@ -78,3 +82,7 @@ class Raw(Recipe):
         given = {name: value for name, value in [("offset", offset), ("forced", forced)] if value}
         raw._call = (Raw, "glob", (pattern, dtype, tuple(shape)), given, None)
         return raw
+
+    @verb
+    def unmapped(self) -> "Raw":
+        """As :meth:`Npy.unmapped`."""

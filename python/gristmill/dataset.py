@@ -34,7 +34,7 @@ class Dataset(Recipe, native=_gristmill.Dataset):
         """The rows of columns of equal length: :class:`Npy` and :class:`Raw` files, NumPy arrays, or what NumPy makes an array of.
 
         Columns given by position are called ``"0"``, ``"1"``, …. Files are mapped; arrays are kept, not copied, in any layout and byte
-        order, and must not be written to while they are read (one layout is copied: with steps backwards, as ``a[::-1]``).
+        order, and must not be written to or resized while they are in use (one layout is copied: with steps backwards, as ``a[::-1]``).
         """
         return (
             [
@@ -44,23 +44,31 @@ class Dataset(Recipe, native=_gristmill.Dataset):
         ), {}
 
     @classmethod
-    def from_generator(cls, factory: Callable[[int], Iterable], spec: Columns | None = None) -> Stream:
+    def from_generator(
+        cls, factory: Callable[..., Iterable], spec: Columns | None = None, *, length: int | None = None
+    ) -> Stream:
         """A stream of the rows that the iterator which ``factory(epoch)`` makes yields, anew for every epoch.
 
         A row is a dict of cells, a tuple of them (columns ``"0"``, ``"1"``, …), or one cell. With ``spec``, rows are checked against it;
         otherwise the first row of an epoch says what the others must be like, once they are batched. A Python call for each row is
         slow: prefer :meth:`from_batches`.
+
+        With ``length``, items of an epoch, the iterator can start anywhere: ``factory(epoch, start)`` makes one whose first item is that
+        of place ``start``. The stream has a length then, and resuming jumps instead of replaying.
         """
         from gristmill.stream import Stream
 
-        return Stream._from_generator(factory, spec)
+        return Stream._sourced("from_generator", factory, spec, length)
 
     @classmethod
-    def from_batches(cls, factory: Callable[[int], Iterable], spec: Columns | None = None) -> Stream:
-        """A stream of the batches, dicts of arrays, that the iterator which ``factory(epoch)`` makes yields, anew for every epoch."""
+    def from_batches(cls, factory: Callable[..., Iterable], spec: Columns | None = None, *, length: int | None = None) -> Stream:
+        """A stream of the batches, dicts of arrays, that the iterator which ``factory(epoch)`` makes yields, anew for every epoch.
+
+        ``length`` as for :meth:`from_generator`.
+        """
         from gristmill.stream import Stream
 
-        return Stream._from_batches(factory, spec)
+        return Stream._sourced("from_batches", factory, spec, length)
 
     @classmethod
     @verb

@@ -118,19 +118,11 @@ class Stream(Recipe, native=_gristmill.Stream):
         return gristmill.to_tf(self, columns=columns)
 
     @classmethod
-    def _from_generator(cls, factory, spec):
-        return cls._sourced("from_generator", factory, spec)
-
-    @classmethod
-    def _from_batches(cls, factory, spec):
-        return cls._sourced("from_batches", factory, spec)
-
-    @classmethod
-    def _sourced(cls, name, factory, spec):
+    def _sourced(cls, name, factory, spec, length):
         from gristmill.dataset import Dataset
 
-        given = {} if spec is None else {"spec": spec}
-        return cls._of(getattr(_gristmill.Stream, name)(factory, spec), (Dataset, name, (factory,), given, None))
+        given = {name: value for name, value in [("spec", spec), ("length", length)] if value is not None}
+        return cls._of(getattr(_gristmill.Stream, name)(factory, spec, length), (Dataset, name, (factory,), given, None))
 
     @verb
     def threads(self, which: str) -> Stream:
@@ -155,7 +147,11 @@ class Stream(Recipe, native=_gristmill.Stream):
 
     @verb
     def cast(self, name: str, dtype: Any) -> Stream:
-        """A column of batches as numbers of another type, rounded and clipped; done while rows are gathered, where it follows a batch."""
+        """A column of batches as numbers of another type; done while rows are gathered, where it follows a batch.
+
+        Floats become integers by leaving out the fraction and clipping, NaN becomes 0; wide integers wrap into narrow ones; to bool, all
+        but zero is true.
+        """
 
     @verb
     def map(self, f: Callable[[Item], Any], workers: int | None = None) -> Stream:

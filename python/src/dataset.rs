@@ -1,7 +1,6 @@
 //! Datasets: sources and orders handed on.
 
 use std::path::PathBuf;
-use std::process;
 
 use gristmill::{BoxError, Column, IntoColumn};
 use pyo3::prelude::*;
@@ -12,7 +11,6 @@ use crate::array::viewed;
 use crate::dtype;
 use crate::errors::{self, OrRaise};
 use crate::function::{Function, truth};
-use crate::iter;
 use crate::memory;
 use crate::policy::{BalanceValue, ShuffleValue};
 use crate::stream::Stream;
@@ -22,7 +20,6 @@ use crate::wait;
 #[pyclass(frozen, module = "gristmill._gristmill")]
 pub(crate) struct Dataset {
     rows: gristmill::Dataset,
-    process: u32,
 }
 
 /// One or more `.npy` files as a column.
@@ -55,6 +52,10 @@ impl Npy {
 
     fn fields(&self) -> Vec<String> {
         self.0.fields().into_iter().map(Into::into).collect()
+    }
+
+    fn unmapped(&self) -> Npy {
+        Npy(self.0.clone().unmapped())
     }
 }
 
@@ -104,6 +105,10 @@ impl Raw {
         let (dtype, swapped) = dtype::parse(dtype.py(), dtype)?;
         Ok(Raw::described(gristmill::Raw::glob(pattern, dtype, &shape), swapped, offset, None, forced))
     }
+
+    fn unmapped(&self) -> Raw {
+        Raw(self.0.clone().unmapped())
+    }
 }
 
 impl Raw {
@@ -142,7 +147,7 @@ fn column(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Column> {
 
 impl Dataset {
     pub(crate) fn new(rows: gristmill::Dataset) -> Dataset {
-        Dataset { rows, process: process::id() }
+        Dataset { rows }
     }
 
     fn made(py: Python<'_>, rows: gristmill::Result<gristmill::Dataset>) -> PyResult<Dataset> {
@@ -159,7 +164,6 @@ impl Dataset {
         py: Python<'_>,
         work: impl FnOnce(gristmill::Dataset) -> gristmill::Result<gristmill::Dataset> + Send + 'static,
     ) -> PyResult<Dataset> {
-        iter::check_process(py, self.process, "dataset")?;
         let rows = self.rows.clone();
         wait::for_work(py, move || work(rows)).map(Dataset::new)
     }

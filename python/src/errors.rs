@@ -73,6 +73,7 @@ fn raised_as(py: Python<'_>, error: &Error) -> PyErr {
         Error::Panicked { .. } | Error::Lost { .. } => text("PanicError"),
         Error::Spawn { .. } => text("ThreadError"),
         Error::Cancelled => text("ClosedError"),
+        Error::Forked { .. } => text("ForkError"),
         _ => text("Error"),
     }
 }

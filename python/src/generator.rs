@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use gristmill::BoxError;
+use gristmill::{BoxError, Dataset, Stream};
 use pyo3::prelude::*;
 use pyo3::types::{PyIterator, PyTuple};
 
@@ -20,10 +20,23 @@ impl<T> Items<T> {
         Items { source: Some(source), items: PhantomData }
     }
 
-    /// What `factory` makes for `epoch`.
-    pub(crate) fn of_epoch(factory: &Function, epoch: u64) -> Items<T> {
+    /// What `factory` makes for an epoch, and for the place of its first item if it can start anywhere.
+    pub(crate) fn made_by(factory: &Function, given: &[u64]) -> Items<T> {
         let iterator = |iterable: &Bound<'_, PyAny>| Ok(iterable.try_iter()?.unbind());
-        Items::new(factory.call(|py| PyTuple::new(py, [epoch]), iterator))
+        Items::new(factory.call(|py| PyTuple::new(py, given), iterator))
+    }
+
+    /// The stream of what `factory` makes: `len` items that can start anywhere, if that is given.
+    pub(crate) fn stream(factory: Function, len: Option<u64>) -> Stream<T>
+    where
+        T: Send + 'static,
+    {
+        match len {
+            None => Dataset::try_from_generator(move |epoch| Items::made_by(&factory, &[epoch])),
+            Some(len) => Dataset::try_from_generator_at(len, move |epoch, from| {
+                Items::made_by(&factory, &[epoch, from])
+            }),
+        }
     }
 }
 

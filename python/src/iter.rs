@@ -110,6 +110,9 @@ enum Turn {
     Wait,
     Direct,
     End,
+    Closed,
+    /// With what is to be let go of.
+    Failed(Error, Option<Puller>),
 }
 
 /// The thread's side.
@@ -171,18 +174,28 @@ impl Iter {
         }
     }
 
-    /// Asks for one more item.
-    fn ask(&self, py: Python<'_>) -> PyResult<Turn> {
+    /// Asks for one more item. Calls nothing of Python, and waits for nothing that may: a consumer that holds the interpreter may be
+    /// waiting for the lock.
+    fn ask(&self) -> Turn {
         let mut hand = locked(&self.hand);
         if let Phase::Waiting(_) = hand.phase
             && let Phase::Waiting(puller) = mem::replace(&mut hand.phase, Phase::Ended)
         {
             let (asks, asked) = unbounded();
-            let thread = thread::Builder::new().name("grist-python".into());
-            let thread = thread
-                .spawn(move || puller.run(&asked))
-                .map_err(|source| Error::Spawn { stage: "python", source });
-            hand.phase = Phase::Moving { asks, thread: thread.or_raise(py)? };
+            let given = Arc::new(Mutex::new(Some(puller)));
+            let taken = given.clone();
+            let run = move || {
+                let puller = locked(&taken).take();
+                if let Some(puller) = puller {
+                    puller.run(&asked);
+                }
+            };
+            match thread::Builder::new().name("grist-python".into()).spawn(run) {
+                Ok(thread) => hand.phase = Phase::Moving { asks, thread },
+                Err(source) => {
+                    return Turn::Failed(Error::Spawn { stage: "python", source }, locked(&given).take());
+                }
+            }
         }
         let hand = &mut *hand;
         match &hand.phase {
@@ -190,9 +203,13 @@ impl Iter {
                 let (sender, returned) = bounded(1);
                 // The thread waits to be asked, and answers at once.
                 let _ = asks.send(Ask::Return(sender));
-                *locked(&self.direct) = returned.recv().ok();
+                let Ok(puller) = returned.recv() else {
+                    hand.phase = Phase::Ended;
+                    return Turn::Failed(Error::Lost { stage: "python" }, None);
+                };
+                *locked(&self.direct) = Some(puller);
                 hand.phase = Phase::Direct;
-                Ok(Turn::Direct)
+                Turn::Direct
             }
             Phase::Moving { asks, .. } => {
                 hand.waiting += 1;
@@ -201,11 +218,11 @@ impl Iter {
                     // A thread that has ended needs none.
                     let _ = asks.send(Ask::Item);
                 }
-                Ok(Turn::Wait)
+                Turn::Wait
             }
-            Phase::Direct => Ok(Turn::Direct),
-            Phase::Closed => Err(errors::named(py, "ClosedError", "the iterator was closed")),
-            Phase::Ended | Phase::Waiting(_) => Ok(Turn::End),
+            Phase::Direct => Turn::Direct,
+            Phase::Closed => Turn::Closed,
+            Phase::Ended | Phase::Waiting(_) => Turn::End,
         }
     }
 
@@ -261,8 +278,14 @@ impl Iter {
         }
     }
 
+    /// Refuses what was made before a fork: its threads, and whatever locks they held, stayed with the parent.
     fn check_process(&self, py: Python<'_>) -> PyResult<()> {
-        check_process(py, self.process, "iterator")
+        match process::id() {
+            here if here == self.process => Ok(()),
+            here => {
+                Err(Error::Forked { what: "an iterator", made_in: self.process, used_in: here }).or_raise(py)
+            }
+        }
     }
 
     /// Stops the threads and waits for their end.
@@ -271,10 +294,14 @@ impl Iter {
         let phase = mem::replace(&mut locked(&self.hand).phase, Phase::Closed);
         // Another thread may be pulling.
         py.detach(|| drop(locked(&self.direct).take()));
-        if let Phase::Moving { asks, thread } = phase {
-            drop(asks);
-            wait::for_answer(py, &self.ended)?;
-            py.detach(|| drop(thread.join()));
+        match phase {
+            Phase::Moving { asks, thread } => {
+                drop(asks);
+                wait::for_answer(py, &self.ended)?;
+                py.detach(|| drop(thread.join()));
+            }
+            // Threads of its stages may wait for the interpreter, in functions that it passes over.
+            other => py.detach(|| drop(other)),
         }
         Ok(())
     }
@@ -291,8 +318,13 @@ impl Iter {
         self.check_process(py)?;
         let since = Instant::now();
         let answer = loop {
-            match self.ask(py)? {
+            match self.ask() {
                 Turn::End => return Ok(None),
+                Turn::Closed => return Err(errors::named(py, "ClosedError", "the iterator was closed")),
+                Turn::Failed(error, puller) => {
+                    py.detach(|| drop(puller));
+                    return Err(error).or_raise(py);
+                }
                 Turn::Wait => break self.waited(py)?,
                 Turn::Direct => {
                     if let Some(answer) = self.pulled(py) {
@@ -356,6 +388,14 @@ impl Iter {
             mem::forget((self.answers.clone(), self.ended.clone()));
             return;
         }
+        if thread::current().name().is_some_and(|name| name.starts_with("grist-")) {
+            // The collector of cycles runs anywhere, also on a thread of this very iterator: that one cannot be waited for here.
+            self.stop.stop();
+            let phase = mem::replace(&mut locked(&self.hand).phase, Phase::Closed);
+            let direct = locked(&self.direct).take();
+            let _ = thread::Builder::new().name("grist-left".into()).spawn(move || drop((phase, direct)));
+            return;
+        }
         if locked(&self.hand).interrupted {
             self.stop.stop();
             locked(&self.hand).phase = Phase::Closed;
@@ -398,18 +438,6 @@ impl Drop for Iter {
     fn drop(&mut self) {
         Python::try_attach(|py| self.leave(py));
     }
-}
-
-/// Refuses what was made before a fork: its threads, and whatever locks they held, stayed with the parent.
-pub(crate) fn check_process(py: Python<'_>, made_in: u32, what: &str) -> PyResult<()> {
-    if made_in == process::id() {
-        return Ok(());
-    }
-    let text = format!(
-        "this {what} was made before the process forked; make it anew in the child, send it pickled, or start \
-                        processes with the method \"spawn\" or \"forkserver\""
-    );
-    Err(errors::named(py, "ForkError", &text))
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -16,8 +16,8 @@ struct Kept {
 impl AsRef<[u8]> for Kept {
     fn as_ref(&self) -> &[u8] {
         // SAFETY: NumPy told the address of an array's first element, and `column` counts the bytes from there to the end of its
-        // last one. The array is held, so its memory is neither freed nor moved (NumPy refuses to resize an array that is referred
-        // to). Writing to it meanwhile is excluded by the documentation of `Dataset.from_slices`.
+        // last one. The array is held, so its memory is not freed, nor moved but by a `resize` that is told not to look who refers
+        // to it. Not to do that, and not to write meanwhile, is what `Dataset.from_slices` asks of its caller.
         #[allow(unsafe_code)]
         unsafe {
             std::slice::from_raw_parts(self.address as *const u8, self.bytes)

@@ -1,7 +1,5 @@
 //! Streams: every verb handed on to the stream of batches, rows or other values that it is.
 
-use std::process;
-
 use gristmill::plumbing::Threads;
 use gristmill::{Batch, Buckets, Projection, Row, Save, State, Stream as Items};
 use pyo3::prelude::*;
@@ -26,12 +24,11 @@ pub(crate) struct Stream {
     pub(crate) any: Any,
     /// Calls functions of Python while it runs.
     pub(crate) python: bool,
-    process: u32,
 }
 
 impl Stream {
     pub(crate) fn new(any: Any, python: bool) -> Stream {
-        Stream { any, python, process: process::id() }
+        Stream { any, python }
     }
 
     pub(crate) fn with(&self, any: Any) -> Stream {
@@ -72,25 +69,27 @@ impl Stream {
 #[pymethods]
 impl Stream {
     #[staticmethod]
-    #[pyo3(signature = (factory, spec=None))]
+    #[pyo3(signature = (factory, spec=None, length=None))]
     fn from_generator(
         py: Python<'_>,
         factory: Function,
         spec: Option<&Bound<'_, PyDict>>,
+        length: Option<u64>,
     ) -> PyResult<Stream> {
-        let rows = gristmill::Dataset::try_from_generator(move |epoch| {
-            generator::Items::<Row>::of_epoch(&factory, epoch)
-        });
+        let rows = generator::Items::<Row>::stream(factory, length);
         let spec = spec.map(|columns| dtype::spec(py, columns)).transpose()?;
         Ok(Stream::new(Any::Rows(if let Some(spec) = spec { rows.declare(spec) } else { rows }), true))
     }
 
     #[staticmethod]
-    #[pyo3(signature = (factory, spec=None))]
-    fn from_batches(py: Python<'_>, factory: Function, spec: Option<&Bound<'_, PyDict>>) -> PyResult<Stream> {
-        let batches = gristmill::Dataset::try_from_generator(move |epoch| {
-            generator::Items::<Batch>::of_epoch(&factory, epoch)
-        });
+    #[pyo3(signature = (factory, spec=None, length=None))]
+    fn from_batches(
+        py: Python<'_>,
+        factory: Function,
+        spec: Option<&Bound<'_, PyDict>>,
+        length: Option<u64>,
+    ) -> PyResult<Stream> {
+        let batches = generator::Items::<Batch>::stream(factory, length);
         let stream = Stream::new(Any::Batches(batches), true);
         match spec {
             Some(columns) => stream.declare(py, columns),
@@ -127,13 +126,11 @@ impl Stream {
     }
 
     fn epoch(&self, py: Python<'_>, epoch: u64) -> PyResult<Iter> {
-        iter::check_process(py, self.process, "stream")?;
         let opened = py.detach(|| self.opened(&Start::Epoch(epoch))).or_raise(py)?;
         Ok(Iter::new(opened, self.python))
     }
 
     fn resume(&self, py: Python<'_>, state: &Bound<'_, PyDict>) -> PyResult<Iter> {
-        iter::check_process(py, self.process, "stream")?;
         let text: String = py.import("json")?.call_method1("dumps", (state,))?.extract()?;
         let refused = |e: serde_json::Error| {
             errors::named(py, "ResumeError", &format!("this is no state of a stream: {e}"))

@@ -35,3 +35,26 @@ def test_arrays_stay_as_they_are():
         list(gm.jax(stream()).epoch(1))
     assert [b["x"].tolist() for b in held] == [b.x.tolist() for b in stream().epoch(0)]
     assert jax.dlpack.from_dlpack(next(stream().epoch(0)).x).shape == (6, 2)
+
+
+def test_what_is_on_its_way_is_not_delivered():
+    def batches():
+        return gm.Dataset.range(12).batch(2).map(fail_at_6)
+
+    def fail_at_6(batch):
+        if 6 in batch["0"]:
+            raise KeyError("six")
+        return batch
+
+    data = gm.jax(batches())
+    iterator = data.epoch(1)
+    for taken in range(3):
+        assert iterator.state()["item"] == taken
+        assert next(iterator)["0"][0] == 2 * taken
+    assert iterator.state()["item"] == 3
+    resumed = data.resume(iterator.state())
+    for rest in (iterator, resumed):
+        with pytest.raises(KeyError):
+            next(rest)
+        assert [int(batch["0"][0]) for batch in rest] == [8, 10]
+    assert [batches.state()["epoch"] for batches in [iter(data)]] == [2]

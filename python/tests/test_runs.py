@@ -418,7 +418,7 @@ FORKED = """
             try:
                 work()
             except gm.ForkError as error:
-                print("refused:", str(error).split(";")[0], flush=True)
+                print("refused:", str(error).split(" of process")[0], flush=True)
             except BaseException as error:
                 print("other:", repr(error), flush=True)
             else:
@@ -431,8 +431,11 @@ FORKED = """
     next(it)
     in_child(lambda: next(it))
     in_child(lambda: stream.epoch(0))
+    in_child(lambda: stream.take(3).epoch(0))
     in_child(lambda: it.close())
     in_child(lambda: print(len(list(gm.Dataset.range(10).batch(2).map(lambda b: b, workers=2)))))
+    rows = gm.Dataset.range(20)
+    in_child(lambda: print(len(rows.keep_where(["0"], lambda row: int(row["0"]) % 2))))
     print(len(list(it)))
 """
 
@@ -440,8 +443,8 @@ FORKED = """
 @pytest.mark.parametrize("end", [[], ["exit"]])
 def test_what_was_made_before_a_fork_is_refused_in_the_child(end):
     said = [line for line in python(FORKED, *end).splitlines() if line]
-    refused = "refused: this {} was made before the process forked"
-    expected = [refused.format("iterator"), refused.format("stream"), refused.format("iterator"), "5", "went through", "999"]
+    refused = [f"refused: {what}" for what in ("an iterator", "a stream", "a stream", "an iterator")]
+    expected = [*refused, "5", "went through", "10", "went through", "999"]
     assert said == expected
 
 
@@ -489,3 +492,56 @@ def test_save_and_load(tmp_path):
     calls = []
     cached = numbers(100).map(lambda b: (calls.append(1), b)[1]).declare({"0": "u8"}).cache_file(tmp_path / "cache")
     assert lists(cached) == lists(cached) == lists(numbers(100)) and len(calls) == 15
+
+
+def test_a_resumed_run_is_left_before_its_first_item():
+    code = """
+        import sys, time
+        import gristmill as gm
+
+        def slow(batch):
+            time.sleep(0.001)
+            return batch
+
+        rows = gm.Dataset.range(2000).batch(1).map(slow, workers=2).filter(lambda batch: int(batch["0"][0]) % 2).prefetch(3)
+        first = rows.epoch(0)
+        for _ in range(20):
+            next(first)
+        state = first.state()
+        first.close()
+        for _ in range(5):
+            rows.resume(state).close()
+            del first
+            first = rows.resume(state)
+        print("left")
+    """
+    assert python(code).strip() == "left"
+
+
+def test_the_collector_may_end_an_iterator_on_one_of_its_own_threads():
+    code = """
+        import gc
+        import gristmill as gm
+
+        gc.disable()
+
+        class Held:
+            pass
+
+        def collecting(batch):
+            gc.collect()
+            return batch
+
+        for workers in (None, 2):
+            for taken in (0, 1, 3):
+                other = gm.Dataset.range(50).batch(1).map(collecting, workers=workers)
+                held = Held()
+                held.iterator = gm.Dataset.range(100_000).batch(1).map(collecting, workers=workers).prefetch(200).epoch(0)
+                held.itself = held
+                for _ in range(taken):
+                    next(held.iterator)
+                del held
+                assert len(list(other)) == 50
+        print("collected")
+    """
+    assert python(code).strip() == "collected"

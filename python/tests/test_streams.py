@@ -294,3 +294,36 @@ def test_signatures_are_those_of_the_native_verbs():
             strip = lambda names: [n for n in names if n not in ("self", "cls")]
             assert strip(declared) == strip(native), f"{cls.__name__}.{name}"
     assert _gristmill.Stream is gm.Stream._native_class
+
+
+def test_a_generator_that_can_start_anywhere_is_resumed_without_a_replay():
+    starts = []
+
+    def numbers(epoch, start):
+        starts.append((epoch, start))
+        return ({"n": 100 * epoch + i} for i in range(start, 10))
+
+    stream = gm.Dataset.from_generator(numbers, length=10)
+    assert (len(stream), repr(stream)) == (10, f"Dataset.from_generator({numbers.__qualname__}, length=10)")
+    first = stream.epoch(2)
+    for _ in range(7):
+        next(first)
+    assert [int(row["n"]) for row in stream.resume(first.state())] == [207, 208, 209] == [int(row["n"]) for row in first]
+    assert starts == [(2, 0), (2, 7)]
+    batches = gm.Dataset.from_batches(lambda epoch, start: ({"n": np.arange(i)} for i in range(start, 5)), length=4)
+    with pytest.raises(gm.SpecError, match="expected 4 items an epoch, found more"):
+        list(batches)
+
+
+def test_files_that_are_not_mapped_give_the_same(tmp_path):
+    x = np.arange(600, dtype="f4").reshape(200, 3)
+    np.save(tmp_path / "x.npy", x)
+    x.tofile(tmp_path / "x.bin")
+    for file in [gm.Npy(tmp_path / "x.npy"), gm.Raw(tmp_path / "x.bin", "f4", (3,))]:
+        read = pickle.loads(pickle.dumps(file.unmapped()))
+        assert repr(read) == f"{file!r}.unmapped()"
+        stream = gm.Dataset.from_slices(x=read).shuffle(gm.Shuffle.full(seed=1)).batch(16)
+        mapped = gm.Dataset.from_slices(x=file).shuffle(gm.Shuffle.full(seed=1)).batch(16)
+        assert "not mapped but read by calls" in str(stream.plan())
+        for one, other in zip(stream.epoch(0), mapped.epoch(0), strict=True):
+            assert np.array_equal(one.x, other.x)

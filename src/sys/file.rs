@@ -265,7 +265,6 @@ impl DataFile {
 
 /// Asks the system to read these bytes into its cache now.
 fn will_read(file: &File, from: usize, bytes: usize) {
-    #[cfg(target_os = "linux")]
     // SAFETY: the descriptor is open for as long as `file` is borrowed; no memory is handed over.
     unsafe {
         libc::posix_fadvise(
@@ -275,8 +274,6 @@ fn will_read(file: &File, from: usize, bytes: usize) {
             libc::POSIX_FADV_WILLNEED,
         );
     }
-    #[cfg(not(target_os = "linux"))]
-    let _ = (file, from, bytes);
 }
 
 /// A number that grows whenever this thread has had to wait for the disk: pages that were missing from a map, and blocks read.

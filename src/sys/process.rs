@@ -1,6 +1,6 @@
 //! Which process is this? A fork copies memory but no threads: what had threads, or may have held a lock, is of no use in the child.
 
-use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 
 use memmap2::{MmapOptions, MmapRaw};
 
@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 pub(crate) struct Process(u32);
 
 impl Process {
-    /// This process. Costs a load from memory: asking the system takes a hundred times as long.
+    /// This process. Costs a load from memory: asking the system, as is done where it has no such pages, takes a hundred times as long.
     pub(crate) fn here() -> Process {
         let Some(number) = number() else { return Process(std::process::id()) };
         match number.load(Ordering::Relaxed) {
@@ -41,10 +41,15 @@ impl Process {
 /// This process's number, or 0: it stands in a page that the system empties in a forked child. `None` where it cannot do that.
 fn number() -> Option<&'static AtomicU32> {
     static PAGE: AtomicPtr<AtomicU32> = AtomicPtr::new(std::ptr::null_mut());
+    static REFUSED: AtomicBool = AtomicBool::new(false);
     let mut at = PAGE.load(Ordering::Acquire);
     if at.is_null() {
         // No lock, which a fork could leave locked; of two pages made at once, one is let go.
-        let page = emptied_by_fork()?;
+        let page = if REFUSED.load(Ordering::Relaxed) { None } else { emptied_by_fork() };
+        let Some(page) = page else {
+            REFUSED.store(true, Ordering::Relaxed);
+            return None;
+        };
         let ours = page.as_mut_ptr().cast();
         match PAGE.compare_exchange(at, ours, Ordering::AcqRel, Ordering::Acquire) {
             Ok(_) => {
@@ -59,15 +64,9 @@ fn number() -> Option<&'static AtomicU32> {
     Some(unsafe { &*at })
 }
 
-#[cfg(target_os = "linux")]
 fn emptied_by_fork() -> Option<MmapRaw> {
     let page: MmapRaw = MmapOptions::new().len(size_of::<AtomicU32>()).map_anon().ok()?.into();
     // SAFETY: the range is the map just made, from its start, which is that of a page.
     let done = unsafe { libc::madvise(page.as_mut_ptr().cast(), page.len(), libc::MADV_WIPEONFORK) } == 0;
     done.then_some(page)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn emptied_by_fork() -> Option<MmapRaw> {
-    None
 }

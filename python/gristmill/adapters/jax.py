@@ -23,19 +23,44 @@ class JaxData:
 
     def epoch(self, epoch):
         """An iterator over one epoch."""
-        return self._moved(lambda: self.stream.epoch(epoch))
+        return JaxBatches(self.stream.epoch(epoch), self._device)
 
     def resume(self, state):
-        """An iterator that goes on where the one stood whose ``state()`` this is."""
-        return self._moved(lambda: self.stream.resume(state))
+        """An iterator that goes on where the one stood whose ``state()`` this is. The next ``for`` takes the epoch after it."""
+        batches = JaxBatches(self.stream.resume(state), self._device)
+        self._next = state["epoch"] + 1
+        return batches
 
-    def _moved(self, start):
-        with start() as batches:
-            ahead = None
-            for batch in batches:
-                moved = _jax.device_put(dict(batch), self._device)
-                if ahead is not None:
-                    yield ahead
-                ahead = moved
-            if ahead is not None:
-                yield ahead
+
+class JaxBatches:
+    """One pass over a :class:`JaxData`."""
+
+    def __init__(self, batches, device):
+        self._batches = batches
+        self._device = device
+        # Places, and what is on its way there; and what comes behind it.
+        self._ahead = []
+        self._end = None
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        while self._end is None and len(self._ahead) < 2:
+            place = self._batches.stats()["items"]
+            try:
+                self._ahead.append((place, _jax.device_put(dict(next(self._batches)), self._device)))
+            except (Exception, KeyboardInterrupt) as end:
+                self._end = place, end
+        if self._ahead:
+            return self._ahead.pop(0)[1]
+        # An error has its place behind the batches before it, and iteration may go on after it.
+        (_, end), self._end = self._end, None
+        raise end
+
+    def state(self):
+        """Where the next batch stands, as ``state()`` of a stream's iterator; what is on its way does not count as delivered."""
+        state = self._batches.state()
+        for place, _ in [*self._ahead, self._end or (state["item"], None)][:1]:
+            state["item"] = place
+        return state

@@ -22,7 +22,7 @@ class TorchData(IterableDataset):
         worker = get_worker_info()
         if worker is not None and worker.num_workers > 1:
             raise ValueError(
-                "gristmill.torch: expected num_workers=0 (its threads are its own), or 1, found "
+                "gristmill.torch: expected num_workers=0, its threads being its own, or 1 with multiprocessing_context='spawn', found "
                 f"{worker.num_workers}; every worker would yield all batches"
             )
         return TorchBatches(self)
