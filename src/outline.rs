@@ -259,6 +259,10 @@ impl Outline {
         self
     }
 
+    pub(crate) fn is_ranked(&self) -> bool {
+        self.rank.is_some()
+    }
+
     /// The items come in whatever order they are ready in.
     pub(crate) fn unordered(mut self) -> Outline {
         self.unordered = true;

@@ -44,9 +44,7 @@ class Dataset(Recipe, native=_gristmill.Dataset):
         ), {}
 
     @classmethod
-    def from_generator(
-        cls, factory: Callable[..., Iterable], spec: Columns | None = None, *, length: int | None = None
-    ) -> Stream:
+    def from_generator(cls, factory: Callable[..., Iterable], spec: Columns | None = None, *, length: int | None = None) -> Stream:
         """A stream of the rows that the iterator which ``factory(epoch)`` makes yields, anew for every epoch.
 
         A row is a dict of cells, a tuple of them (columns ``"0"``, ``"1"``, …), or one cell. With ``spec``, rows are checked against it;

@@ -25,12 +25,11 @@ impl<T> Items<T> {
         let iterator = |iterable: &Bound<'_, PyAny>| Ok(iterable.try_iter()?.unbind());
         Items::new(factory.call(|py| PyTuple::new(py, given), iterator))
     }
+}
 
+impl<T: Parse + Send + 'static> Items<T> {
     /// The stream of what `factory` makes: `len` items that can start anywhere, if that is given.
-    pub(crate) fn stream(factory: Function, len: Option<u64>) -> Stream<T>
-    where
-        T: Send + 'static,
-    {
+    pub(crate) fn stream(factory: Function, len: Option<u64>) -> Stream<T> {
         match len {
             None => Dataset::try_from_generator(move |epoch| Items::made_by(&factory, &[epoch])),
             Some(len) => Dataset::try_from_generator_at(len, move |epoch, from| {

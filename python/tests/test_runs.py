@@ -279,7 +279,7 @@ FOLDERS = os.pathsep.join([str(Path(gm.__file__).parents[1]), str(Path(__file__)
 
 
 def python(code, *arguments, check=True):
-    command = [sys.executable, "-c", textwrap.dedent(code), *map(str, arguments)]
+    command = [sys.executable, "-P", "-c", textwrap.dedent(code), *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=100, env=os.environ | {"PYTHONPATH": FOLDERS})
     assert not check or done.returncode == 0, done.stderr
     return done.stdout.strip() if check else done
@@ -318,7 +318,7 @@ SLOW = """
 
 @pytest.mark.parametrize("where", ["generator", "map", "workers", "filter", "keep_where", "save", "close"])
 def test_ctrl_c_is_answered_at_once(where, tmp_path):
-    command = [sys.executable, "-c", textwrap.dedent(SLOW), where, str(tmp_path / "saved")]
+    command = [sys.executable, "-P", "-c", textwrap.dedent(SLOW), where, str(tmp_path / "saved")]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ | {"PYTHONPATH": FOLDERS}
     ) as child:

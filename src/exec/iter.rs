@@ -14,7 +14,7 @@ use crate::sys::Process;
 /// Yields `Result`s. An error of one item takes that item's place and iteration goes on; an error that breaks the
 /// pipeline comes once, after all good items before it, and then the iterator ends for good. Dropping it at any moment
 /// stops its threads and joins them, within one call of a user's function; so a function that its own
-/// stages call must not drop it. In a forked child it gives [`Error::Forked`] and ends.
+/// stages call must not drop it. In a forked child it gives [`Error::Forked`](crate::Error::Forked) and ends.
 pub struct Iter<T> {
     running: Option<Running<T>>,
     run: Run,

@@ -31,6 +31,9 @@ impl<T: Send + 'static> Stream<T> {
     ///
     /// **Order:** kept · **Holds:** nothing · **Threads:** none
     ///
+    /// # Errors
+    /// While iterating, [`Error::User`] for an item at which `keep` fails.
+    ///
     /// # Examples
     /// ```
     /// use gristmill::Dataset;

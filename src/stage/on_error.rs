@@ -205,7 +205,15 @@ impl<T: Send + 'static> Stage for OnErrorStage<T> {
             (Rule::Replace(_), Length::Exact(_)) if upstream.counted().is_none() => Length::Unknown,
             (_, other) => other,
         };
-        Ok(upstream.step(format!("on_error({})", self.policy)).length(length))
+        let uneven = upstream.is_ranked() && matches!(self.policy.rule, Rule::Skip { .. });
+        let outline = upstream.step(format!("on_error({})", self.policy)).length(length);
+        Ok(match uneven {
+            true => outline.warn(
+                "on_error above distribute passes over other batches on each rank, so that ranks may take different numbers of steps; \
+                 OnError::replace keeps them equal",
+            ),
+            false => outline,
+        })
     }
 
     fn open(&self, run: &Run) -> Result<Running<T>> {

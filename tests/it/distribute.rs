@@ -1,6 +1,6 @@
 //! `distribute`, `distribute_exact` and `distribute_masked` give each rank its part of every global batch.
 
-use gristmill::{Batch, Dataset, Length, Position, Shuffle, Stream};
+use gristmill::{Batch, Dataset, Length, OnError, Position, Shuffle, Stream};
 use proptest::prelude::*;
 
 use crate::common::*;
@@ -188,4 +188,20 @@ proptest! {
         let order = dataset.order(k, 0, n as usize).unwrap();
         prop_assert_eq!(steps(&dataset, last, world, size, k), model(&order, last, size));
     }
+}
+
+#[test]
+fn batches_that_failed_are_replaced_and_never_shorten_a_rank() {
+    let ranks: Vec<_> = (0..3)
+        .map(|rank| {
+            let batches = rows(50).distribute(rank, 3, 6).unwrap();
+            let fails = batches.try_map(|batch| match batch.column::<u64>("0")?.contains(&13) {
+                true => Err("thirteen".into()),
+                false => Ok::<_, gristmill::BoxError>(batch.rows()),
+            });
+            values(&fails.on_error(OnError::replace(|_| 0)))
+        })
+        .collect();
+    assert!(ranks.iter().all(|steps| steps.len() == 9));
+    assert_eq!(ranks.iter().flatten().filter(|rows| **rows == 0).count(), 1);
 }

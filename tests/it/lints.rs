@@ -1,6 +1,6 @@
 //! What `plan` warns about: each case that is likely not meant, and its neighbour that is fine.
 
-use gristmill::{Dataset, Shuffle, Stream};
+use gristmill::{Dataset, OnError, Shuffle, Stream};
 
 use crate::common::*;
 
@@ -115,4 +115,13 @@ fn a_cache_of_what_should_vary() {
 fn an_order_that_depends_on_timing() {
     assert!(warning(known(10).par_interleave_unordered(2, known)).contains("par_interleave keeps one"));
     assert!(warnings(known(10).par_interleave(2, 1, known)).is_empty());
+}
+
+#[test]
+fn ranks_that_pass_over_batches() {
+    let rank = |policy| rows(40).distribute(1, 2, 8).unwrap().map(|batch| batch.rows()).on_error(policy);
+    assert!(warning(rank(OnError::skip(3))).contains("OnError::replace keeps them equal"));
+    assert!(warnings(rank(OnError::stop())).is_empty());
+    assert!(warnings(rank(OnError::replace(|_| 0))).is_empty());
+    assert!(warnings(rows(40).batch(8).on_error(OnError::skip(3))).is_empty());
 }
