@@ -1,7 +1,11 @@
 //! A stream of one of the three types that streams of the package have, and verbs that are the same for all of them.
 
-use gristmill::{Batch, Row, Stream as Items};
+use gristmill::{Batch, Projection, Row, Stream as Items};
+use pyo3::prelude::*;
 
+use crate::errors;
+use crate::iter::{self, Opened, Start};
+use crate::stream::Stream;
 use crate::value::Value;
 
 /// A stream, by what it carries.
@@ -10,6 +14,16 @@ pub(crate) enum Any {
     Batches(Items<Batch>),
     Rows(Items<Row>),
     Values(Items<Value>),
+}
+
+impl Any {
+    pub(crate) fn kind(&self) -> &'static str {
+        match self {
+            Any::Batches(_) => "batches",
+            Any::Rows(_) => "rows",
+            Any::Values(_) => "other items",
+        }
+    }
 }
 
 /// The same expression over streams of whatever they carry.
@@ -62,6 +76,43 @@ macro_rules! joined {
             Err(errors::named($py, "SpecError", &text))
         }
     }};
+}
+
+impl Stream {
+    pub(crate) fn new(any: Any, python: bool) -> Stream {
+        Stream { any, python }
+    }
+
+    pub(crate) fn with(&self, any: Any) -> Stream {
+        Stream::new(any, self.python)
+    }
+
+    pub(crate) fn batches(&self, py: Python<'_>, verb: &str) -> PyResult<Items<Batch>> {
+        match &self.any {
+            Any::Batches(items) => Ok(items.clone()),
+            _ => Err(self.refused(py, verb, "batches")),
+        }
+    }
+
+    fn refused(&self, py: Python<'_>, verb: &str, wanted: &str) -> PyErr {
+        let text = format!("{verb}: expected a stream of {wanted}, found {}", self.any.kind());
+        errors::named(py, "SpecError", &text)
+    }
+
+    pub(crate) fn rows_of(&self, py: Python<'_>, verb: &str) -> PyResult<Items<Row>> {
+        match &self.any {
+            Any::Rows(items) => Ok(items.clone()),
+            _ => Err(self.refused(py, verb, "rows")),
+        }
+    }
+
+    pub(crate) fn changed(&self, py: Python<'_>, verb: &str, change: Projection) -> PyResult<Stream> {
+        Ok(self.with(Any::Batches(self.batches(py, verb)?.project(change))))
+    }
+
+    pub(crate) fn opened(&self, start: &Start) -> gristmill::Result<Opened> {
+        any!(self, items => iter::open(items, start))
+    }
 }
 
 pub(crate) use {any, joined, same};

@@ -13,7 +13,7 @@ use crate::dtype;
 use crate::errors::{self, OrRaise};
 use crate::function::{Function, truth};
 use crate::generator;
-use crate::iter::{self, Iter, Opened, Start};
+use crate::iter::{Iter, Start};
 use crate::policy::{OnErrorValue, PadValue};
 use crate::value::Value;
 use crate::wait;
@@ -24,46 +24,6 @@ pub(crate) struct Stream {
     pub(crate) any: Any,
     /// Calls functions of Python while it runs.
     pub(crate) python: bool,
-}
-
-impl Stream {
-    pub(crate) fn new(any: Any, python: bool) -> Stream {
-        Stream { any, python }
-    }
-
-    pub(crate) fn with(&self, any: Any) -> Stream {
-        Stream::new(any, self.python)
-    }
-
-    pub(crate) fn batches(&self, py: Python<'_>, verb: &str) -> PyResult<Items<Batch>> {
-        match &self.any {
-            Any::Batches(items) => Ok(items.clone()),
-            _ => Err(errors::named(
-                py,
-                "SpecError",
-                &format!("{verb}: expected a stream of batches, found {}", self.kind()),
-            )),
-        }
-    }
-
-    fn rows_of(&self, py: Python<'_>, verb: &str) -> PyResult<Items<Row>> {
-        match &self.any {
-            Any::Rows(items) => Ok(items.clone()),
-            _ => Err(errors::named(
-                py,
-                "SpecError",
-                &format!("{verb}: expected a stream of rows, found {}", self.kind()),
-            )),
-        }
-    }
-
-    fn changed(&self, py: Python<'_>, verb: &str, change: Projection) -> PyResult<Stream> {
-        Ok(self.with(Any::Batches(self.batches(py, verb)?.project(change))))
-    }
-
-    fn opened(&self, start: &Start) -> gristmill::Result<Opened> {
-        any!(self, items => iter::open(items, start))
-    }
 }
 
 #[pymethods]
@@ -103,11 +63,7 @@ impl Stream {
 
     /// What the stream carries.
     fn kind(&self) -> &'static str {
-        match &self.any {
-            Any::Batches(_) => "batches",
-            Any::Rows(_) => "rows",
-            Any::Values(_) => "other items",
-        }
+        self.any.kind()
     }
 
     fn length(&self, py: Python<'_>) -> PyResult<(Option<u64>, bool)> {

@@ -2,6 +2,9 @@
 
 import importlib.util
 import os
+import subprocess
+import sys
+import textwrap
 from pathlib import Path
 
 import numpy as np
@@ -41,3 +44,13 @@ def column(stream, name="0", epoch=0):
 def lists(stream, name="0", epoch=0):
     """A column's batches as lists."""
     return [batch[name].tolist() for batch in stream.epoch(epoch)]
+
+
+FOLDERS = os.pathsep.join([str(Path(gm.__file__).parents[1]), str(Path(__file__).parent)])
+
+
+def python(code, *arguments, check=True):
+    command = [sys.executable, "-P", "-c", textwrap.dedent(code), *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100, env=os.environ | {"PYTHONPATH": FOLDERS})
+    assert not check or done.returncode == 0, done.stderr
+    return done.stdout.strip() if check else done
