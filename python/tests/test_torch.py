@@ -1,7 +1,11 @@
 """PyTorch: tensors over the batch's own memory, in `DataLoader` and `StatefulDataLoader`."""
 
+import json
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
+from conftest import python
 
 import gristmill as gm
 
@@ -65,3 +69,41 @@ def test_a_stateful_loader_goes_on():
         again.load_state_dict(state)
         assert ids(again) == expected[1][stop:]
         assert ids(again) == expected[2]
+
+
+TRAINING = """
+    import json, sys
+    import numpy as np
+    import torch
+    import torch.distributed as dist
+    from torch.nn.parallel import DistributedDataParallel
+    import gristmill as gm
+
+    rank, folder = int(sys.argv[1]), sys.argv[2]
+    dist.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=2)
+    rows = gm.Dataset.from_slices(x=np.arange(60, dtype="f4").reshape(30, 2), y=np.arange(30)).shuffle(gm.Shuffle.full(seed=1))
+    loader = torch.utils.data.DataLoader(gm.torch(rows.distribute(rank, 2, 6)), batch_size=None)
+    torch.manual_seed(1)
+    model = DistributedDataParallel(torch.nn.Linear(2, 1))
+    optimizer = torch.optim.SGD(model.parameters(), 1e-4)
+    seen = []
+    for _ in range(2):
+        seen.append([])
+        for batch in loader:
+            optimizer.zero_grad()
+            model(batch["x"]).square().mean().backward()
+            optimizer.step()
+            seen[-1].append(batch["y"].tolist())
+    print(json.dumps([seen, [p.tolist() for p in model.parameters()]]))
+    dist.destroy_process_group()
+"""
+
+
+def test_two_ranks_take_the_same_steps_and_every_row_once(tmp_path):
+    with ThreadPoolExecutor(2) as both:
+        (first, weights), (second, others) = map(json.loads, both.map(lambda rank: python(TRAINING, rank, tmp_path), range(2)))
+    assert weights == others
+    for one, other in zip(first, second, strict=True):
+        assert [len(batch) for batch in one] == [len(batch) for batch in other] == [3] * 5
+        assert sorted(row for batch in one + other for row in batch) == list(range(30))
+    assert first[0] != first[1]
