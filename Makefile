@@ -61,12 +61,13 @@ fuzz:
 
 # The tests under AddressSanitizer and ThreadSanitizer, 20 minutes. Needs a nightly compiler with rust-src: the second instruments the standard
 # library, too.
-# Left out are tests that limit addresses or stack to less than a sanitizer needs itself, and two that end in a signal it answers its own way.
+# Left out are tests that give a process less memory or stack than a sanitizer needs itself (the first by GRISTMILL_UNLIMITED), two that end in a
+# signal it answers its own way, and one that leaks on purpose.
 HOST = $(shell rustc -vV | sed -n 's/^host: //p')
 SIGNALS = a_fault_outside_our_maps a_stack_overflow
 OPTIONS = allocator_may_return_null=1:handle_segv=0:handle_sigbus=0
 NIGHTLY = $(CARGO) +nightly test --locked --target $(HOST) --lib --test it
-SKIPPED = --skip stack_of_64_kib $(SIGNALS:%=--skip %)
+SKIPPED = --skip stack_of_64_kib --skip a_forgotten_iterator $(SIGNALS:%=--skip %)
 
 sanitize:
 	GRISTMILL_UNLIMITED=1 RUSTFLAGS=-Zsanitizer=address ASAN_OPTIONS=$(OPTIONS) \
