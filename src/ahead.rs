@@ -8,7 +8,8 @@
 use std::collections::{HashSet, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
 use crate::exec::Aside;
@@ -34,20 +35,35 @@ const REQUESTS: usize = 4096;
 /// Blocks that are remembered as asked for: those of several groups.
 const REMEMBERED: usize = 4096;
 
+/// A gather that is done in less has not waited for a disk; asking the system whether it has costs as much as copying a few KiB.
+const QUICK: Duration = Duration::from_micros(50);
+
 /// Whether the file is cold; shared by those who gather and the one who reads ahead.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(crate) struct Cold {
     batches: Arc<AtomicU32>,
+    /// The last gather was quick.
+    quick: Arc<AtomicBool>,
 }
 
 impl Cold {
+    pub(crate) fn new() -> Cold {
+        Cold { batches: Arc::default(), quick: Arc::default() }
+    }
+
     /// Gathers, and notices whether that had to wait for the disk.
     pub(crate) fn watch<T>(&self, gather: impl FnOnce() -> T) -> T {
-        let before = disk_waits();
+        // Relaxed, here and below: hints about speed; they order nothing.
+        let was_quick = self.quick.load(Ordering::Relaxed);
+        let start = Instant::now();
+        let before = (!was_quick).then(disk_waits);
         let gathered = gather();
-        if disk_waits() != before {
-            // Relaxed: a hint about speed; it orders nothing.
+        if before.is_some_and(|before| disk_waits() != before) {
             self.batches.store(COLD_BATCHES, Ordering::Relaxed);
+        }
+        let quick = start.elapsed() < QUICK;
+        if quick != was_quick {
+            self.quick.store(quick, Ordering::Relaxed);
         }
         gathered
     }
@@ -238,7 +254,7 @@ mod tests {
 
     #[test]
     fn a_cold_file_is_asked_ahead_and_the_rows_come_as_they_would() {
-        let cold = Cold::default();
+        let cold = Cold::new();
         cold.batches.store(1000, Ordering::Relaxed);
         let expected = drain(&mut Lists(0, 50));
         let (mut single, asked) = ahead(1, 50, &cold);
@@ -255,7 +271,7 @@ mod tests {
 
     #[test]
     fn a_warm_file_is_not_asked() {
-        let (mut warm, asked) = ahead(1, 5, &Cold::default());
+        let (mut warm, asked) = ahead(1, 5, &Cold::new());
         assert_eq!(drain(&mut warm), drain(&mut Lists(0, 5)));
         assert!(asked.1.lock().unwrap().is_empty());
     }
@@ -263,7 +279,7 @@ mod tests {
     #[test]
     fn passing_over_lists_is_pulling_them() {
         for n in [0, 1, 7, 49, 50] {
-            let cold = Cold::default();
+            let cold = Cold::new();
             cold.batches.store(1000, Ordering::Relaxed);
             let (mut pulled, _) = ahead(1, 50, &cold);
             pulled.pull().unwrap();

@@ -169,8 +169,7 @@ fn generator(options: &Options) -> Outcome {
     const ITEMS: u64 = 2_000_000;
     let items = Dataset::from_generator(|_| (0..ITEMS).map(|i| ([i as f32; 16], i as i32)));
     let stream = items.shuffle_buffer(10_000, 1).batch(128).prefetch(4);
-    let mut times: Vec<f64> = (0..options.rounds).map(|k| seconds(|| drain(&stream, k as u64))).collect();
-    let time = median(&mut times);
+    let (time, _) = alternate(options.rounds, || seconds(|| drain(&stream, 0)), || 0.0);
     let value = time * 1e9 / ITEMS as f64;
     Outcome { value, unit: "ns/item", limit: None, rows: Some(ITEMS as f64 / time), bar: "at most 100 ns" }
 }

@@ -1,19 +1,24 @@
-//! A counting allocator: the heap's peak since the last reset.
+//! A counting allocator: the heap's peak in a round that is not timed.
 
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicIsize, Ordering::Relaxed};
 
 struct Counting;
 
-static NOW: AtomicUsize = AtomicUsize::new(0);
-static PEAK: AtomicUsize = AtomicUsize::new(0);
-static BASE: AtomicUsize = AtomicUsize::new(0);
+static COUNTS: AtomicBool = AtomicBool::new(false);
+static NOW: AtomicIsize = AtomicIsize::new(0);
+static PEAK: AtomicIsize = AtomicIsize::new(0);
 
 fn add(bytes: usize) {
-    let now = NOW.fetch_add(bytes, Relaxed) + bytes;
-    // A read first: the peak moves seldom, and an atomic maximum costs as much as the addition.
-    if now > PEAK.load(Relaxed) {
+    if COUNTS.load(Relaxed) {
+        let now = NOW.fetch_add(bytes as isize, Relaxed) + bytes as isize;
         PEAK.fetch_max(now, Relaxed);
+    }
+}
+
+fn remove(bytes: usize) {
+    if COUNTS.load(Relaxed) {
+        NOW.fetch_sub(bytes as isize, Relaxed);
     }
 }
 
@@ -32,7 +37,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        NOW.fetch_sub(layout.size(), Relaxed);
+        remove(layout.size());
         // SAFETY: the caller's promise.
         unsafe { System.dealloc(memory, layout) }
     }
@@ -41,13 +46,19 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
+/// Starts to count.
 pub fn reset() {
-    let now = NOW.load(Relaxed);
-    BASE.store(now, Relaxed);
-    PEAK.store(now, Relaxed);
+    NOW.store(0, Relaxed);
+    PEAK.store(0, Relaxed);
+    COUNTS.store(true, Relaxed);
 }
 
-/// Bytes beyond what was held at the last reset.
+/// Counts no more: numbers that two threads add to cost as much as a small allocation, so a round that is timed is not counted.
+pub fn stop() {
+    COUNTS.store(false, Relaxed);
+}
+
+/// Bytes beyond what was held at the last reset, at most, while it was counted.
 pub fn peak() -> usize {
-    PEAK.load(Relaxed).saturating_sub(BASE.load(Relaxed))
+    PEAK.load(Relaxed) as usize
 }

@@ -41,9 +41,10 @@ pub fn seconds(work: impl FnOnce()) -> f64 {
     start.elapsed().as_secs_f64()
 }
 
-/// Medians of both, run in turn `rounds` times after one round of warming up.
+/// Medians of both, run in turn `rounds` times after one round of warming up, in which the heap of the first is counted.
 pub fn alternate(rounds: usize, mut a: impl FnMut() -> f64, mut b: impl FnMut() -> f64) -> (f64, f64) {
     a();
+    heap::stop();
     b();
     let (mut left, mut right): (Vec<f64>, Vec<f64>) = (0..rounds).map(|_| (a(), b())).unzip();
     (median(&mut left), median(&mut right))

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::{Array, Bytes, ColumnSpec, Element, Pool, Slot, Spec};
+use super::{Array, Bytes, ColumnSpec, Element, Pool, Slot, Slots, Spec};
 use crate::error::{Error, Result};
 
 /// The column that marks real rows in a padded batch: `true` for data, `false` for filling.
@@ -17,8 +17,11 @@ pub(crate) const MASK: &str = "mask";
 pub struct Batch {
     spec: Arc<Spec>,
     rows: usize,
-    arrays: Vec<Array>,
+    arrays: Arrays,
 }
+
+/// The arrays of a batch; features and labels cost no allocation.
+type Arrays = SmallVec<[Array; 2]>;
 
 impl Batch {
     /// A batch of named arrays with equal first axes.
@@ -40,7 +43,7 @@ impl Batch {
     /// ```
     pub fn new<N: Into<String>>(columns: impl IntoIterator<Item = (N, Array)>) -> Result<Batch> {
         let mut specs: Vec<ColumnSpec> = Vec::new();
-        let mut arrays: Vec<Array> = Vec::new();
+        let mut arrays = Arrays::new();
         for (name, array) in columns {
             let name = name.into();
             let Some((_, shape)) = array.shape().split_first() else {
@@ -64,31 +67,33 @@ impl Batch {
     }
 
     pub(crate) fn from_parts(spec: Arc<Spec>, rows: usize, arrays: Vec<Array>) -> Batch {
-        Batch { spec, rows, arrays }
+        Batch { spec, rows, arrays: arrays.into() }
     }
 
     /// A batch of `rows` rows in buffers of `pools` (one a column), its content still to be written.
     pub(crate) fn from_pools(spec: &Arc<Spec>, rows: usize, pools: &[Pool]) -> Result<Batch> {
-        let blocks: Result<Vec<Bytes>> = pools.iter().map(Pool::take).collect();
-        Ok(Batch::from_blocks(spec, rows, blocks?))
+        Batch::from_blocks(spec, rows, pools.iter().map(Pool::take))
     }
 
     /// A batch of `rows` rows of zeros.
     pub(crate) fn zeroed(spec: &Arc<Spec>, rows: usize) -> Result<Batch> {
         let bytes = |column: &ColumnSpec| column.row_bytes().saturating_mul(rows);
-        let blocks: Result<Vec<Bytes>> = spec.columns.iter().map(|c| Bytes::zeroed(bytes(c))).collect();
-        Ok(Batch::from_blocks(spec, rows, blocks?))
+        Batch::from_blocks(spec, rows, spec.columns.iter().map(|c| Bytes::zeroed(bytes(c))))
     }
 
-    fn from_blocks(spec: &Arc<Spec>, rows: usize, blocks: Vec<Bytes>) -> Batch {
-        let array = |(column, block): (&ColumnSpec, Bytes)| {
+    fn from_blocks(
+        spec: &Arc<Spec>,
+        rows: usize,
+        blocks: impl Iterator<Item = Result<Bytes>>,
+    ) -> Result<Batch> {
+        let mut arrays = Arrays::with_capacity(spec.columns.len());
+        for (column, block) in spec.columns.iter().zip(blocks) {
             let mut shape = SmallVec::with_capacity(column.shape.len() + 1);
             shape.push(rows);
             shape.extend_from_slice(&column.shape);
-            Array::new(column.dtype, shape, block.cut(0..rows * column.row_bytes()))
-        };
-        let arrays = spec.columns.iter().zip(blocks).map(array).collect();
-        Batch { spec: spec.clone(), rows, arrays }
+            arrays.push(Array::new(column.dtype, shape, block?.first(rows * column.row_bytes())));
+        }
+        Ok(Batch { spec: spec.clone(), rows, arrays })
     }
 
     /// Number of rows.
@@ -138,7 +143,7 @@ impl Batch {
 
     /// The arrays, in order, without their names.
     pub fn into_arrays(self) -> Vec<Array> {
-        self.arrays
+        self.arrays.into_vec()
     }
 
     /// Rows `from..to` as a batch that shares this one's memory; the range is cut to the rows there are.
@@ -155,7 +160,7 @@ impl Batch {
     }
 
     /// The columns as slots to be filled. Copies shared memory first.
-    pub(crate) fn slots(&mut self) -> Result<Vec<Slot<'_>>> {
+    pub(crate) fn slots(&mut self) -> Result<Slots<'_>> {
         let columns = self.spec.columns.iter().zip(&mut self.arrays);
         columns.map(|(spec, array)| Ok(Slot::new(spec, array.bytes_mut()?))).collect()
     }

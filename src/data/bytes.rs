@@ -114,6 +114,12 @@ impl Bytes {
         Some(&mut lease.buffer.as_mut_slice()[self.range.clone()])
     }
 
+    /// The first `bytes` of these bytes.
+    pub(crate) fn first(mut self, bytes: usize) -> Bytes {
+        self.range.end = self.range.end.min(self.range.start.saturating_add(bytes));
+        self
+    }
+
     /// The part `range` of these bytes, sharing the buffer.
     pub(crate) fn cut(&self, range: Range<usize>) -> Bytes {
         let from = self.range.start + range.start.min(self.range.len());

@@ -49,5 +49,6 @@ pub use project::Projection;
 pub(crate) use ragged::Ragged;
 pub use ragged::RaggedBatch;
 pub use slot::Slot;
+pub(crate) use slot::Slots;
 pub use spec::{ColumnSpec, Length, Spec};
 pub use typed::Typed;

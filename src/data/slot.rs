@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use smallvec::SmallVec;
+
 use super::{ColumnSpec, Element};
 use crate::error::{Error, Result};
 
@@ -13,6 +15,9 @@ pub struct Slot<'a> {
     spec: &'a ColumnSpec,
     bytes: &'a mut [u8],
 }
+
+/// The slots of one batch.
+pub(crate) type Slots<'a> = SmallVec<[Slot<'a>; 4]>;
 
 impl<'a> Slot<'a> {
     pub(crate) fn new(spec: &'a ColumnSpec, bytes: &'a mut [u8]) -> Slot<'a> {

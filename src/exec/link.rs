@@ -1,15 +1,18 @@
 //! A link: a pull made from a pull, with a thread and a bounded channel between.
 //!
-//! Items cross in bursts, so that many of them pay one wake-up. The producer collects a burst in its open hand, and
-//! sends it when it is full or when the channel is empty, since the consumer may be waiting then. A consumer that finds the
-//! channel empty looks into the hand before it waits: no item is kept from it while the producer is busy with the
-//! next. Items in the channel and in both hands are never more than the link's depth.
+//! Items cross in bursts, so that many of them pay one wake-up. The producer collects a burst in its hand, which is open to
+//! the consumer, and sends it when it is full. A consumer that finds the channel empty gives a burst a moment to fill, then
+//! takes what lies in the hand; if that is nothing, the producer is told not to collect any more: no item is kept from a consumer
+//! while its producer is busy with the next. Items in the channel and in both hands are never more than the link's depth.
+//!
+//! To put a thread to sleep and to wake it takes both sides longer than a small batch does. So a consumer looks again for a while,
+//! in ever longer steps, before it sleeps; for a shorter while where threads have to share cores.
 
 use std::sync::{Arc, PoisonError};
 use std::vec::IntoIter;
 
-use super::spawn;
-use super::sync::{JoinHandle, Mutex, Receiver, Sender, TryRecvError, bounded};
+use super::sync::{FILLING, JoinHandle, LOOKS, Mutex, Receiver, Sender, TryRecvError, bounded, pause};
+use super::{cores_to_spare, spawn};
 use crate::error::{Error, Result, caught};
 use crate::plumbing::{Pull, Running, Stop, pull_past};
 
@@ -34,8 +37,14 @@ pub(crate) fn link<T: Send + 'static>(
 /// The deepest link there is; a depth beyond all measure is taken as this.
 pub(crate) const MOST_ITEMS: usize = 1 << 20;
 
-/// A burst being collected, open to the consumer.
-type Hand<T> = Arc<Mutex<Vec<Result<T>>>>;
+/// A burst being collected.
+struct Hand<T> {
+    items: Vec<Result<T>>,
+    /// The consumer has nothing: the next item is to be sent at once.
+    awaited: bool,
+}
+
+type Open<T> = Arc<Mutex<Hand<T>>>;
 
 enum Message<T> {
     Burst(Vec<Result<T>>),
@@ -44,7 +53,7 @@ enum Message<T> {
 
 enum Phase<T> {
     Waiting(Running<T>),
-    Moving { messages: Receiver<Message<T>>, hand: Hand<T>, thread: JoinHandle<()> },
+    Moving { inlet: Inlet<T>, thread: JoinHandle<()> },
     Ended,
 }
 
@@ -64,10 +73,10 @@ impl<T: Send + 'static> Link<T> {
         let burst = (self.depth / 8).max(1);
         let capacity = if burst == 1 { self.depth.saturating_sub(1) } else { self.depth / burst - 2 };
         let (sender, messages) = bounded(capacity);
-        let hand = Hand::default();
+        let hand = Arc::new(Mutex::new(Hand { items: Vec::new(), awaited: false }));
         let carrier = Carrier { label: self.label, first: self.passed, burst, hand: hand.clone(), sender };
         let thread = spawn(self.label, move || carrier.carry(upstream))?;
-        self.state = Phase::Moving { messages, hand, thread };
+        self.state = Phase::Moving { inlet: Inlet { messages, hand }, thread };
         Ok(())
     }
 }
@@ -81,21 +90,7 @@ impl<T: Send + 'static> Pull for Link<T> {
                 return item.map(Some);
             }
             let message = match &self.state {
-                Phase::Moving { messages, hand, .. } => match messages.try_recv() {
-                    Err(TryRecvError::Empty) => {
-                        let mut open = hand.lock().unwrap_or_else(PoisonError::into_inner);
-                        // A burst that was sent since comes before what lies in the hand now.
-                        match messages.try_recv() {
-                            Err(TryRecvError::Empty) if open.is_empty() => {
-                                drop(open);
-                                messages.recv().map_err(drop)
-                            }
-                            Err(TryRecvError::Empty) => Ok(Message::Burst(std::mem::take(&mut *open))),
-                            other => other.map_err(drop),
-                        }
-                    }
-                    other => other.map_err(drop),
-                },
+                Phase::Moving { inlet, .. } => inlet.receive(),
                 Phase::Ended => return Ok(None),
                 Phase::Waiting(_) => {
                     if let Phase::Waiting(upstream) = std::mem::replace(&mut self.state, Phase::Ended) {
@@ -105,9 +100,9 @@ impl<T: Send + 'static> Pull for Link<T> {
                 }
             };
             match message {
-                Ok(Message::Burst(items)) => self.burst = items.into_iter(),
-                Ok(Message::End) => self.finish(),
-                Err(_) => {
+                Some(Message::Burst(items)) => self.burst = items.into_iter(),
+                Some(Message::End) => self.finish(),
+                None => {
                     self.finish();
                     return Err(Error::Lost { stage: self.label });
                 }
@@ -127,8 +122,8 @@ impl<T: Send + 'static> Pull for Link<T> {
 
 impl<T> Link<T> {
     fn finish(&mut self) {
-        if let Phase::Moving { messages, thread, .. } = std::mem::replace(&mut self.state, Phase::Ended) {
-            drop(messages);
+        if let Phase::Moving { inlet, thread } = std::mem::replace(&mut self.state, Phase::Ended) {
+            drop(inlet);
             // A panic of the thread was delivered as an error, or shows as `Lost`.
             let _ = thread.join();
         }
@@ -142,12 +137,51 @@ impl<T> Drop for Link<T> {
     }
 }
 
+/// The consumer's side of a link.
+struct Inlet<T> {
+    messages: Receiver<Message<T>>,
+    hand: Open<T>,
+}
+
+impl<T> Inlet<T> {
+    /// The next message; `None` when the channel has closed without an end.
+    fn receive(&self) -> Option<Message<T>> {
+        for look in 0..FILLING {
+            match self.messages.try_recv() {
+                Err(TryRecvError::Empty) => pause(look),
+                other => return other.ok(),
+            }
+        }
+        if let Some(items) = self.take() {
+            return Some(Message::Burst(items));
+        }
+        let looks = if cores_to_spare() { LOOKS } else { FILLING };
+        for look in FILLING..looks {
+            match self.messages.try_recv() {
+                Err(TryRecvError::Empty) => pause(look),
+                other => return other.ok(),
+            }
+        }
+        self.messages.recv().ok()
+    }
+
+    /// What lies in the hand, unless a burst was sent since, which comes before it. If it is empty, the next item will be sent.
+    fn take(&self) -> Option<Vec<Result<T>>> {
+        let mut hand = self.hand.lock().unwrap_or_else(PoisonError::into_inner);
+        if !self.messages.is_empty() {
+            return None;
+        }
+        hand.awaited = hand.items.is_empty();
+        (!hand.awaited).then(|| std::mem::take(&mut hand.items))
+    }
+}
+
 /// The producer's side of a link.
 struct Carrier<T> {
     label: &'static str,
     first: u64,
     burst: usize,
-    hand: Hand<T>,
+    hand: Open<T>,
     sender: Sender<Message<T>>,
 }
 
@@ -171,14 +205,15 @@ impl<T> Carrier<T> {
 
     /// Puts an item into the hand, and sends what is in it if it is time; false when nobody listens.
     fn put(&self, item: Option<Result<T>>, ends: bool) -> bool {
-        let mut open = self.hand.lock().unwrap_or_else(PoisonError::into_inner);
-        open.extend(item);
-        if open.is_empty() || !(ends || open.len() >= self.burst || self.sender.is_empty()) {
+        let mut hand = self.hand.lock().unwrap_or_else(PoisonError::into_inner);
+        hand.items.extend(item);
+        if hand.items.is_empty() || !(ends || hand.awaited || hand.items.len() >= self.burst) {
             return true;
         }
-        let burst = std::mem::take(&mut *open);
+        hand.awaited = false;
+        let burst = std::mem::take(&mut hand.items);
         // Sending may wait for the consumer, who may be about to look into the hand.
-        drop(open);
+        drop(hand);
         self.sender.send(Message::Burst(burst)).is_ok()
     }
 }

@@ -31,12 +31,47 @@ pub(crate) use lanes::{in_flight, lanes};
 pub(crate) use link::{MOST_ITEMS, link};
 pub(crate) use swarm::{swarm, swarming};
 
+use std::num::NonZero;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use crate::error::{Error, Result};
 use sync::{Builder, JoinHandle};
+
+/// Threads of ours that there are now, in all runs of this process.
+static THREADS: AtomicUsize = AtomicUsize::new(0);
+
+/// One of them.
+struct Counted;
+
+impl Counted {
+    // Relaxed, here and below: a hint about speed; it orders nothing.
+    fn new() -> Counted {
+        THREADS.fetch_add(1, Ordering::Relaxed);
+        Counted
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        THREADS.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Whether each of our threads, and one consumer, can have a core of its own. Asked by who wants to wait without sleeping.
+fn cores_to_spare() -> bool {
+    static CORES: OnceLock<usize> = OnceLock::new();
+    let cores = CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, NonZero::get));
+    THREADS.load(Ordering::Relaxed) < *cores
+}
 
 /// Starts a named thread; the only place that does.
 fn spawn(stage: &'static str, body: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {
     // The kernel keeps 15 bytes of a thread's name.
     let name = format!("grist-{stage}");
-    Builder::new().name(name).spawn(body).map_err(|source| Error::Spawn { stage, source })
+    let counted = move || {
+        let _counted = Counted::new();
+        body();
+    };
+    Builder::new().name(name).spawn(counted).map_err(|source| Error::Spawn { stage, source })
 }

@@ -1,7 +1,9 @@
 //! What threads here are made of: the system's parts, or, with `--cfg shuttle`, those of a model checker that tries out orders of steps.
 //! `make model` runs the checks in `model`.
 
-pub(super) use parts::{Builder, JoinHandle, Mutex, Receiver, Sender, TryRecvError, bounded};
+pub(super) use parts::{
+    Builder, FILLING, JoinHandle, LOOKS, Mutex, Receiver, Sender, TryRecvError, bounded, pause,
+};
 
 #[cfg(not(all(test, shuttle)))]
 mod parts {
@@ -9,6 +11,20 @@ mod parts {
     pub(in crate::exec) use std::thread::{Builder, JoinHandle};
 
     pub(in crate::exec) use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded};
+
+    /// Looks before a burst that has not filled is taken as it is: 3 us.
+    pub(in crate::exec) const FILLING: u32 = 7;
+
+    /// Looks before a consumer sleeps if there are cores to spare: some 100 us, as long as to sleep and to be woken may take.
+    pub(in crate::exec) const LOOKS: u32 = 256;
+
+    /// Lets a moment pass before the next look: a longer one each time, up to 2 us, and then as long as others want the core.
+    pub(in crate::exec) fn pause(look: u32) {
+        match look {
+            0..7 => (0..1 << look).for_each(|_| std::hint::spin_loop()),
+            _ => std::thread::yield_now(),
+        }
+    }
 }
 
 #[cfg(all(test, shuttle))]
@@ -17,4 +33,11 @@ mod parts {
     pub(in crate::exec) use shuttle::thread::{Builder, JoinHandle};
 
     pub(in crate::exec) use crate::exec::model::channel::{Receiver, Sender, TryRecvError, bounded};
+
+    pub(in crate::exec) const FILLING: u32 = 1;
+    pub(in crate::exec) const LOOKS: u32 = 3;
+
+    pub(in crate::exec) fn pause(_look: u32) {
+        shuttle::thread::yield_now();
+    }
 }

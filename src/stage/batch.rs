@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::ahead::{Ahead, Cold};
-use crate::data::{Batch, Length, Pool, Projection, Slot, Spec, masked};
+use crate::data::{Batch, Length, Pool, Projection, Slot, Slots, Spec, masked};
 use crate::dataset::Dataset;
 use crate::error::{Error, Result, caught};
 use crate::exec::{self, Crew};
@@ -25,8 +25,8 @@ const SPLIT_BYTES: u64 = 8 << 20;
 
 /// Small batches are gathered in bursts of at most this many, and of at most so many bytes together: asking a source to
 /// confirm them costs as much as copying a few KiB.
-const BURST: u64 = 16;
-const BURST_BYTES: u64 = 64 << 10;
+const BURST: u64 = 32;
+const BURST_BYTES: u64 = 256 << 10;
 
 /// What becomes of rows that do not fill the last batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,7 +60,7 @@ impl Dataset {
     /// Each row is copied once, from the file or memory straight into its batch. A batch's memory is its own: it stays as it is for
     /// as long as it is held, and is used again afterwards.
     ///
-    /// **Order:** kept · **Holds:** three batches, up to 18 small ones of files, or two a worker · **Threads:** one, or the
+    /// **Order:** kept · **Holds:** three batches, up to 34 small ones of files, or two a worker · **Threads:** one, or the
     /// [`workers`](Stream::workers); one more while shuffled rows have to be waited for
     ///
     /// # Examples
@@ -322,7 +322,7 @@ impl Gather {
         let pools: Result<Vec<Pool>> = spec.columns.iter().map(|c| pool(c.row_bytes())).collect();
         let scattered = stage.dataset.inner().locality().and_then(|_| stage.dataset.source().scattered());
         Ok(Gather {
-            cold: scattered.is_some().then(Cold::default),
+            cold: scattered.is_some().then(Cold::new),
             source: scattered.unwrap_or_else(|| stage.dataset.source().clone()),
             pools: pools?,
             spec,
@@ -344,14 +344,14 @@ impl Gather {
         Ok(batch)
     }
 
-    fn gather(&self, rows: &[u64], mut slots: Vec<Slot<'_>>) -> Result<()> {
+    fn gather(&self, rows: &[u64], mut slots: Slots<'_>) -> Result<()> {
         let Some((crew, parts)) = &self.crew else {
             return self.copy(rows, &mut slots);
         };
         let each = rows.len().div_ceil(*parts).max(1);
         let mut shares = Vec::with_capacity(*parts);
         for rows in rows.chunks(each) {
-            let (heads, tails): (Vec<_>, Vec<_>) =
+            let (heads, tails): (Slots<'_>, Slots<'_>) =
                 slots.into_iter().map(|slot| slot.split(rows.len())).unzip();
             shares.push((rows, heads));
             slots = tails;

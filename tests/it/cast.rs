@@ -1,6 +1,6 @@
 //! `cast` between every two number types, on the way into a batch and after it, against Rust's `as`.
 
-use gristmill::{Batch, Dataset, Error, Npy, Number, Stream};
+use gristmill::{Batch, DType, Dataset, Error, Npy, Number, Raw, Shuffle, Stream};
 use half::{bf16, f16};
 use ndarray::Array2;
 use num_complex::Complex;
@@ -140,6 +140,29 @@ fn every_two_number_types_convert_as_rust_does_on_every_path() {
     from::<bf16>(&dir);
     from::<f32>(&dir);
     from::<f64>(&dir);
+}
+
+/// Batches of more than 8 MiB are written past the caches, rows of every alignment.
+#[test]
+fn large_batches_of_wide_rows_are_what_small_ones_are() {
+    let row = 70_001;
+    let bytes: Vec<u8> = (0..130 * row).map(|i| (i * i / 7) as u8).collect();
+    let dir = Dir::new();
+    let file = Raw::new(dir.put("wide.bin", &bytes), DType::U8, &[row]);
+    let rows = Dataset::from_slices((("x", file),)).unwrap().shuffle(Shuffle::full(3));
+    let stored = |i: u64| &bytes[i as usize * row..(i as usize + 1) * row];
+    let order = rows.order(0, 0, 130).unwrap();
+    for workers in [1, 2] {
+        let whole = rows.batch(130).workers(workers);
+        let copied = whole.clone().iter().unwrap().next().unwrap().unwrap();
+        assert!(copied.column::<u8>("x").unwrap().chunks(row).eq(order.iter().map(|i| stored(*i))));
+        let cast = whole.cast::<f64>("x").iter().unwrap().next().unwrap().unwrap();
+        let expected = order.iter().flat_map(|i| stored(*i)).map(|byte| f64::from(*byte));
+        assert!(cast.column::<f64>("x").unwrap().iter().copied().eq(expected));
+    }
+    let again = Raw::new(dir.put("again.bin", &bytes), DType::U8, &[row]);
+    let in_order = Dataset::from_slices((("x", again),)).unwrap();
+    assert!(in_order.batch(130).iter().unwrap().next().unwrap().unwrap().column::<u8>("x").unwrap() == bytes);
 }
 
 #[test]

@@ -86,10 +86,6 @@ impl<T> Sender<T> {
         self.0.changed.notify_all();
         Ok(())
     }
-
-    pub(in crate::exec) fn is_empty(&self) -> bool {
-        self.0.capacity == 0 || self.0.lock().queue.is_empty()
-    }
 }
 
 impl<T> Receiver<T> {
@@ -105,6 +101,10 @@ impl<T> Receiver<T> {
         let mut state = self.0.lock();
         let message = self.taken(&mut state);
         message.ok_or(if state.senders > 0 { TryRecvError::Empty } else { TryRecvError::Disconnected })
+    }
+
+    pub(in crate::exec) fn is_empty(&self) -> bool {
+        self.0.capacity == 0 || self.0.lock().queue.is_empty()
     }
 
     pub(in crate::exec) fn into_iter(self) -> impl Iterator<Item = T> {
