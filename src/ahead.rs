@@ -39,7 +39,7 @@ const REMEMBERED: usize = 4096;
 const QUICK: Duration = Duration::from_micros(50);
 
 /// Whether the file is cold; shared by those who gather and the one who reads ahead.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(crate) struct Cold {
     batches: Arc<AtomicU32>,
     /// The last gather was quick.
@@ -47,10 +47,6 @@ pub(crate) struct Cold {
 }
 
 impl Cold {
-    pub(crate) fn new() -> Cold {
-        Cold { batches: Arc::default(), quick: Arc::default() }
-    }
-
     /// Gathers, and notices whether that had to wait for the disk.
     pub(crate) fn watch<T>(&self, gather: impl FnOnce() -> T) -> T {
         // Relaxed, here and below: hints about speed; they order nothing.
@@ -254,7 +250,7 @@ mod tests {
 
     #[test]
     fn a_cold_file_is_asked_ahead_and_the_rows_come_as_they_would() {
-        let cold = Cold::new();
+        let cold = Cold::default();
         cold.batches.store(1000, Ordering::Relaxed);
         let expected = drain(&mut Lists(0, 50));
         let (mut single, asked) = ahead(1, 50, &cold);
@@ -271,7 +267,7 @@ mod tests {
 
     #[test]
     fn a_warm_file_is_not_asked() {
-        let (mut warm, asked) = ahead(1, 5, &Cold::new());
+        let (mut warm, asked) = ahead(1, 5, &Cold::default());
         assert_eq!(drain(&mut warm), drain(&mut Lists(0, 5)));
         assert!(asked.1.lock().unwrap().is_empty());
     }
@@ -279,7 +275,7 @@ mod tests {
     #[test]
     fn passing_over_lists_is_pulling_them() {
         for n in [0, 1, 7, 49, 50] {
-            let cold = Cold::new();
+            let cold = Cold::default();
             cold.batches.store(1000, Ordering::Relaxed);
             let (mut pulled, _) = ahead(1, 50, &cold);
             pulled.pull().unwrap();

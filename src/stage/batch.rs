@@ -322,7 +322,7 @@ impl Gather {
         let pools: Result<Vec<Pool>> = spec.columns.iter().map(|c| pool(c.row_bytes())).collect();
         let scattered = stage.dataset.inner().locality().and_then(|_| stage.dataset.source().scattered());
         Ok(Gather {
-            cold: scattered.is_some().then(Cold::new),
+            cold: scattered.is_some().then(Cold::default),
             source: scattered.unwrap_or_else(|| stage.dataset.source().clone()),
             pools: pools?,
             spec,
