@@ -5,10 +5,11 @@
 //! lately had to wait for the disk, and on a thread of its own, since a request takes longer than copying the rows does. Nothing
 //! but speed depends on it.
 
+use std::cell::Cell;
 use std::collections::{HashSet, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
@@ -38,28 +39,28 @@ const REMEMBERED: usize = 4096;
 /// A gather that is done in less has not waited for a disk; asking the system whether it has costs as much as copying a few KiB.
 const QUICK: Duration = Duration::from_micros(50);
 
+thread_local! {
+    /// The waits of this thread when it last asked.
+    static WAITS: Cell<Option<i64>> = const { Cell::new(None) };
+}
+
 /// Whether the file is cold; shared by those who gather and the one who reads ahead.
 #[derive(Clone, Default)]
 pub(crate) struct Cold {
     batches: Arc<AtomicU32>,
-    /// The last gather was quick.
-    quick: Arc<AtomicBool>,
 }
 
 impl Cold {
     /// Gathers, and notices whether that had to wait for the disk.
     pub(crate) fn watch<T>(&self, gather: impl FnOnce() -> T) -> T {
-        // Relaxed, here and below: hints about speed; they order nothing.
-        let was_quick = self.quick.load(Ordering::Relaxed);
+        let before = WAITS.get().unwrap_or_else(disk_waits);
         let start = Instant::now();
-        let before = (!was_quick).then(disk_waits);
         let gathered = gather();
-        if before.is_some_and(|before| disk_waits() != before) {
+        let now = if start.elapsed() < QUICK { before } else { disk_waits() };
+        WAITS.set(Some(now));
+        if now != before {
+            // Relaxed: a hint about speed; it orders nothing.
             self.batches.store(COLD_BATCHES, Ordering::Relaxed);
-        }
-        let quick = start.elapsed() < QUICK;
-        if quick != was_quick {
-            self.quick.store(quick, Ordering::Relaxed);
         }
         gathered
     }

@@ -40,7 +40,7 @@ impl Grid {
         let side_by_side = rows[last].checked_sub(rows[0]) == Some(last as u64)
             && rows.windows(2).fold(0, |gaps, pair| gaps | gap(pair)) == 0;
         let most = match side_by_side {
-            true => rows[0].max(rows[last]),
+            true => rows[last],
             false => rows.iter().fold(0, |most, row| most.max(*row)),
         };
         (most < self.rows && self.fits(len) && end <= room).then_some(side_by_side)
@@ -117,7 +117,7 @@ fn write_past_caches<D: NoUninit>(into: &mut [D], element: impl Fn(usize) -> D) 
     use std::arch::x86_64::{_mm_loadu_si128, _mm_sfence, _mm_stream_si128};
     let in_line = LINE / size_of::<D>().max(1);
     let before = into.as_ptr().align_offset(LINE).min(into.len());
-    let lines = match LINE.is_multiple_of(size_of::<D>().max(1)) {
+    let lines = match LINE.is_multiple_of(size_of::<D>()) {
         true => (into.len() - before) / in_line,
         false => 0,
     };
