@@ -2,7 +2,7 @@
 //!
 //! Items cross in bursts, so that many of them pay one wake-up. The producer collects a burst in its hand, which is open to
 //! the consumer, and sends it when it is full. A consumer that finds the channel empty gives a burst a moment to fill, then
-//! takes what lies in the hand; if that is nothing, the producer is told not to collect any more: no item is kept from a consumer
+//! takes what lies in the hand; if that is nothing, the producer is told to send the next item at once: none is kept from a consumer
 //! while its producer is busy with the next. Items in the channel and in both hands are never more than the link's depth.
 //!
 //! To put a thread to sleep and to wake it takes both sides longer than a small batch does. So a consumer looks again for a while,
