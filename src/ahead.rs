@@ -53,10 +53,14 @@ pub(crate) struct Cold {
 impl Cold {
     /// Gathers, and notices whether that had to wait for the disk.
     pub(crate) fn watch<T>(&self, gather: impl FnOnce() -> T) -> T {
-        let before = WAITS.get().unwrap_or_else(disk_waits);
+        self.watch_by(disk_waits, gather)
+    }
+
+    fn watch_by<T>(&self, waits: impl Fn() -> i64, gather: impl FnOnce() -> T) -> T {
+        let before = WAITS.get().unwrap_or_else(&waits);
         let start = Instant::now();
         let gathered = gather();
-        let now = if start.elapsed() < QUICK { before } else { disk_waits() };
+        let now = if start.elapsed() < QUICK { before } else { waits() };
         WAITS.set(Some(now));
         if now != before {
             // Relaxed: a hint about speed; it orders nothing.
@@ -264,6 +268,31 @@ mod tests {
         let asked = asked.1.lock().unwrap();
         assert!(asked.iter().all(|range| range.start % 100 == 0 && range.end == range.start + 100));
         assert!(asked.is_sorted_by_key(|range| range.start) && asked.len() == 35 + 1, "{}", asked.len());
+    }
+
+    #[test]
+    fn a_wait_is_noticed_after_quick_gathers_and_slow_ones() {
+        let (cold, waits) = (Cold::default(), Cell::new(7));
+        let gather = |slow: bool, waited: i64| {
+            cold.batches.store(0, Ordering::Relaxed);
+            let start = Instant::now();
+            cold.watch_by(
+                || waits.get(),
+                || {
+                    waits.set(waits.get() + waited);
+                    while slow && start.elapsed() < QUICK * 2 {}
+                },
+            );
+            cold.is_cold()
+        };
+        WAITS.set(None);
+        for before in [false, true] {
+            assert!(gather(true, 1), "the wait of a slow gather");
+            assert!(!gather(before, 0));
+            assert!(!gather(true, 0), "the wait before is not this one's");
+            assert!(!gather(before, 0));
+        }
+        assert!(gather(true, 2));
     }
 
     #[test]

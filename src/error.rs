@@ -264,15 +264,18 @@ impl Error {
 ///
 /// # Errors
 /// What the function returned, or the panic.
+// Inlined, since items go through it: each move of a small one costs as much as making it.
+#[inline(always)]
 pub fn caught<T>(stage: &'static str, position: u64, call: impl FnOnce() -> Result<T>) -> Result<T> {
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(outcome) => outcome,
-        Err(payload) => Err(Error::Panicked { stage, position, message: panic_text(payload.as_ref()) }),
+        Err(payload) => Err(panicked(stage, position, payload.as_ref())),
     }
 }
 
-fn panic_text(payload: &(dyn Any + Send)) -> String {
+#[cold]
+fn panicked(stage: &'static str, position: u64, payload: &(dyn Any + Send)) -> Error {
     let text = payload.downcast_ref::<&'static str>().map(|s| s.to_string());
-    text.or_else(|| payload.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "(a panic without a text)".into())
+    let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
+    Error::Panicked { stage, position, message: text.unwrap_or_else(|| "(a panic without a text)".into()) }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::data::{Convert, DType};
 use crate::error::{Error, Result};
-use crate::sys::{DataFile, Grid, Piece, UNCACHED, copy_from_slice};
+use crate::sys::{DataFile, Grid, Piece, copy_from_slice, goes_past_caches};
 
 /// One column's rows, wherever they are.
 pub(crate) trait Cells: Send + Sync {
@@ -224,8 +224,9 @@ impl Block {
         let mut scratch = Scratch([0; CHUNK]);
         let (from_size, to_size) = convert.ratio();
         let piece = CHUNK / from_size * from_size;
-        let past_caches = into.len() >= UNCACHED;
-        for (row, into) in rows.iter().zip(into.chunks_mut(row_bytes / from_size * to_size)) {
+        let into_row = row_bytes / from_size * to_size;
+        let past_caches = goes_past_caches(into_row, into.len());
+        for (row, into) in rows.iter().zip(into.chunks_mut(into_row)) {
             let here = self.store.row(&self.grid, *row)?;
             if let Some(piece) = here.map(|piece| if past_caches { piece.past_caches() } else { piece })
                 && convert.in_one_pass(&piece, into)

@@ -197,27 +197,13 @@ struct GeneratorPull<F, I> {
     state: Phase<F, I>,
 }
 
-impl<T, F, I> GeneratorPull<F, I>
-where
-    F: Fn(u64, u64) -> I,
-    I: Iterator<Item = Result<T, BoxError>>,
-{
-    /// What the iterator says next, if it keeps to the length that was promised.
-    fn next(&mut self) -> Result<Option<Result<T, BoxError>>> {
-        let (epoch, position, state) = (self.run.epoch, self.position, &mut self.state);
-        let item = caught("generator", position, || {
-            if let Phase::Waiting(factory) = state {
-                *state = Phase::Running(factory(epoch, position));
-            }
-            match state {
-                Phase::Running(items) => Ok(items.next()),
-                Phase::Waiting(_) | Phase::Ended => Ok(None),
-            }
-        })?;
-        let found = match (self.length, &item) {
-            (Length::Exact(len), None) if position < len => position.to_string(),
-            (Length::Exact(len), Some(_)) if position >= len => "more".into(),
-            _ => return Ok(item),
+impl<F, I> GeneratorPull<F, I> {
+    /// Compares what came with the length that was promised.
+    fn keeps_to_length(&self, came: bool) -> Result<()> {
+        let found = match self.length {
+            Length::Exact(len) if !came && self.position < len => self.position.to_string(),
+            Length::Exact(len) if came && self.position >= len => "more".into(),
+            _ => return Ok(()),
         };
         Err(Error::spec("generator", format!("{} items an epoch", self.length), found))
     }
@@ -232,17 +218,25 @@ where
 
     fn pull(&mut self) -> Result<Option<T>> {
         self.run.stop.check()?;
-        if matches!(self.state, Phase::Ended) {
-            return Ok(None);
-        }
-        let item = self.next();
-        if !matches!(item, Ok(Some(_))) {
+        let (epoch, position, state) = (self.run.epoch, self.position, &mut self.state);
+        let mut item = None;
+        // Written in place: to hand an item up from call to call costs more than to make a small one.
+        let made = caught("generator", position, || {
+            if let Phase::Waiting(factory) = state {
+                *state = Phase::Running(factory(epoch, position));
+            }
+            if let Phase::Running(items) = state {
+                item = items.next();
+            }
+            Ok(())
+        });
+        let made = made.and_then(|()| self.keeps_to_length(item.is_some()));
+        if made.is_err() || item.is_none() {
             self.state = Phase::Ended;
+            return made.map(|()| None);
         }
-        let Some(item) = item? else { return Ok(None) };
         self.position += 1;
-        let failed = |source| Error::User { stage: "generator", position: self.position - 1, source };
-        item.map(Some).map_err(failed)
+        item.transpose().map_err(|source| Error::User { stage: "generator", position, source })
     }
 
     fn skip(&mut self, n: u64) -> Result<u64> {

@@ -24,7 +24,7 @@ const LINK: usize = 2;
 const SPLIT_BYTES: u64 = 8 << 20;
 
 /// Small batches are gathered in bursts of at most this many, and of at most so many bytes together: asking a source to
-/// confirm them costs as much as copying a few KiB.
+/// confirm them costs 1.5 us for two files. Shared by 32 that is 6 % of the smallest batch's cost, and beside 256 KiB 3 % of the copy's.
 const BURST: u64 = 32;
 const BURST_BYTES: u64 = 256 << 10;
 
@@ -335,8 +335,12 @@ impl Gather {
     /// One batch, to be confirmed by the source.
     fn batch(&self, rows: &[u64], position: u64) -> Result<Batch> {
         let mut batch = Batch::from_pools(&self.spec, self.filled_to.unwrap_or(rows.len()), &self.pools)?;
-        let columns = self.source.spec().columns.len();
-        let slots = batch.slots()?.into_iter().take(columns).map(|slot| slot.split(rows.len()).0).collect();
+        let mut slots = batch.slots()?;
+        if self.filled_to.is_some() {
+            // The last column is the mask.
+            slots.pop();
+            slots = slots.into_iter().map(|slot| slot.split(rows.len()).0).collect();
+        }
         caught(self.verb, position, || self.gather(rows, slots))?;
         if self.filled_to.is_some() {
             batch.mask(rows.len())?;

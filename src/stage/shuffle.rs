@@ -110,17 +110,28 @@ impl<T: Send> Pull for ShufflePull<T> {
     type Item = T;
 
     fn pull(&mut self) -> Result<Option<T>> {
-        while self.buffer.len() < self.items {
+        // The buffer is full up to one place; the next item takes the place of the one that is given out.
+        let mut last = None;
+        while last.is_none() {
             let Some(item) = self.next()? else { break };
-            let bytes = (size_of::<T>() * 2 * self.buffer.len()) as u64;
-            self.buffer.try_reserve(1).map_err(|_| Error::no_memory("the shuffle buffer", bytes))?;
-            self.buffer.push(item);
+            if self.buffer.len() + 1 < self.items {
+                let bytes = (size_of::<T>() * 2 * self.buffer.len()) as u64;
+                self.buffer.try_reserve(1).map_err(|_| Error::no_memory("the shuffle buffer", bytes))?;
+                self.buffer.push(item);
+            } else {
+                last = Some(item);
+            }
         }
-        if self.buffer.is_empty() {
+        let items = self.buffer.len() + usize::from(last.is_some());
+        if items == 0 {
             return self.broken.take().map_or(Ok(None), Err);
         }
-        let pick = self.random.below_from(self.bits, self.buffer.len() as u64) as usize;
-        let item = self.buffer.swap_remove(pick);
+        let pick = self.random.below_from(self.bits, items as u64) as usize;
+        let item = match (last, self.buffer.get_mut(pick)) {
+            (Some(last), Some(place)) => std::mem::replace(place, last),
+            (Some(last), None) => last,
+            (None, _) => self.buffer.swap_remove(pick),
+        };
         // The buffer is larger than the caches: waiting for the next pick's lines would be half the cost of an item.
         self.bits = self.random.next_u64();
         // The next item comes in first.

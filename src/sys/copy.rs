@@ -100,13 +100,14 @@ impl<'a> Piece<'a> {
     }
 }
 
-/// From this many bytes on, what is written at once goes past the caches if its rows are wide. Measured with three buffers in turn, in ms a
-/// batch, and with each being read afterwards: 9.6 MB cast from u8 to f32, 0.56 (1.34) where it took 0.91 (1.69); copied, 1.27 (2.16) where
-/// it took 1.55 (2.42). With 4.8 MB reading them costs more than is won.
-pub(crate) const UNCACHED: usize = 8 << 20;
-
-/// Rows of fewer bytes in no order wait for memory to be read, not to be written: no gain up to 16 KiB.
-const NARROW: usize = 64 << 10;
+/// Whether rows of `row` bytes, `all` bytes of them, are written past the caches.
+///
+/// Measured with three buffers in turn, in ms a batch, and with each being read afterwards: 9.6 MB cast from u8 to f32, 0.56 (1.34)
+/// where it took 0.91 (1.69); copied, 1.27 (2.16) where it took 1.55 (2.42). With 4.8 MB reading them costs more than is won. Rows of
+/// up to 16 KiB in no order gain nothing: they wait for memory to be read, not to be written.
+pub(crate) fn goes_past_caches(row: usize, all: usize) -> bool {
+    row >= 64 << 10 && all >= 8 << 20
+}
 
 /// Bytes of a cache line.
 const LINE: usize = 64;
@@ -182,7 +183,7 @@ pub(super) unsafe fn copy_rows(
     let into = into.as_mut_ptr();
     if grid.stride == grid.bytes && step == grid.bytes && side_by_side {
         let piece = Grid { bytes: rows.len() * grid.bytes, ..*grid };
-        let past_caches = piece.bytes >= UNCACHED;
+        let past_caches = goes_past_caches(piece.bytes, piece.bytes);
         let run = Checked { block, grid: &piece, rows: &rows[..1], into, at, step, past_caches };
         // SAFETY: rows that follow one another without a gap, each of them and each place inside as below, are one row of
         // their bytes together.
@@ -191,7 +192,7 @@ pub(super) unsafe fn copy_rows(
         run.fetch(rows[0] + rows.len() as u64, piece.bytes);
         return true;
     }
-    let past_caches = grid.bytes >= NARROW && rows.len().saturating_mul(grid.bytes) >= UNCACHED;
+    let past_caches = goes_past_caches(grid.bytes, rows.len().saturating_mul(grid.bytes));
     let run = Checked { block, grid, rows, into, at, step, past_caches };
     // SAFETY: every row is below `grid.rows`, the grid fits `len`, and the last place fits `into`: the three facts
     // that `Checked::run` asks for, with readable memory promised by the caller and writable memory by the slice.

@@ -21,7 +21,7 @@ mod lock;
 mod process;
 
 pub(crate) use buffer::Buffer;
-pub(crate) use copy::{Grid, Piece, UNCACHED, copy_from_slice, fetch};
+pub(crate) use copy::{Grid, Piece, copy_from_slice, fetch, goes_past_caches};
 pub(crate) use file::{DataFile, Stamp, disk_waits, open_files_limit};
 pub use guard::switch_off_fault_guard;
 pub(crate) use lock::{Claim, claim};
