@@ -275,10 +275,10 @@ mod tests {
         let (cold, waits) = (Cold::default(), Cell::new(7));
         let gather = |slow: bool, waited: i64| {
             cold.batches.store(0, Ordering::Relaxed);
-            let start = Instant::now();
             cold.watch_by(
                 || waits.get(),
                 || {
+                    let start = Instant::now();
                     waits.set(waits.get() + waited);
                     while slow && start.elapsed() < QUICK * 2 {}
                 },
@@ -293,6 +293,7 @@ mod tests {
             assert!(!gather(before, 0));
         }
         assert!(gather(true, 2));
+        WAITS.set(None);
     }
 
     #[test]

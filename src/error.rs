@@ -264,7 +264,7 @@ impl Error {
 ///
 /// # Errors
 /// What the function returned, or the panic.
-// Inlined, since items go through it: each move of a small one costs as much as making it.
+// Inlined, since items go through it: to move a small item once more costs as much as to make it.
 #[inline(always)]
 pub fn caught<T>(stage: &'static str, position: u64, call: impl FnOnce() -> Result<T>) -> Result<T> {
     match catch_unwind(AssertUnwindSafe(call)) {

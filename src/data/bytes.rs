@@ -2,7 +2,7 @@
 //!
 //! A fresh allocation of a few hundred KiB costs a page fault every 4 KiB, so a stage that makes
 //! batch after batch takes its buffers from a pool. A buffer is recycled only when nobody can see
-//! it any more: a batch stays valid and unchanged for as long as it is held.
+//! it any more: a batch stays valid and unchanged for as long as it is held, also when the pool is gone.
 
 use std::fmt;
 use std::ops::Range;
@@ -11,23 +11,31 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use crate::error::Result;
 use crate::sys::{Buffer, Process};
 
-/// Idle buffers kept for reuse: as many as are commonly in flight at once, and more of small ones, as links of small batches are deep.
+/// Returned buffers kept for reuse: as many as are commonly in flight at once, and more of small ones, as links of small batches are
+/// deep.
 const KEPT: usize = 64;
 const KEPT_SMALL: usize = 1024;
+
+/// The most bytes of a small buffer.
 const SMALL: usize = 1 << 10;
 
 /// Buffers of one size.
-pub(crate) struct Pool(Arc<Shelves>);
-
-struct Shelves {
+pub(crate) struct Pool {
     bytes: usize,
+    shelves: Arc<Shelves>,
+}
+
+/// Where idle buffers lie.
+struct Shelves {
     home: Process,
+    most: usize,
     returned: Mutex<Vec<Arc<Lease>>>,
+    /// Small ones, for who takes next; when none are left, the returned ones come here. Buffers are mostly taken on one core and
+    /// given back on another: with one list, to pass its cache line to and fro was a fifth of a small batch's cost.
     ready: Apart<Mutex<Vec<Arc<Lease>>>>,
 }
 
-/// On cache lines of its own: who takes buffers and who gives them back are mostly on different cores, and meet only when no small buffer
-/// is ready and those that were returned become so. With one list, to meet was a fifth of a small batch's cost.
+/// A value on cache lines of its own.
 #[repr(align(128))]
 #[derive(Default)]
 struct Apart<T>(T);
@@ -35,29 +43,31 @@ struct Apart<T>(T);
 impl Pool {
     /// A pool of buffers of this many bytes. Allocates none yet.
     pub(crate) fn new(bytes: usize) -> Pool {
-        let (returned, ready) = (Mutex::default(), Apart::default());
-        Pool(Arc::new(Shelves { bytes, home: Process::here(), returned, ready }))
+        let most = if bytes <= SMALL { KEPT_SMALL } else { KEPT };
+        let (returned, ready) = Default::default();
+        Pool { bytes, shelves: Arc::new(Shelves { home: Process::here(), most, returned, ready }) }
     }
 
     /// An idle buffer, its old content still in it, or a new one filled with zeros.
     pub(crate) fn take(&self) -> Result<Bytes> {
-        if let Some(lease) = self.0.idle() {
+        let idle = match self.bytes <= SMALL {
+            true => self.shelves.ready(),
+            // What was returned last is most likely still in a cache.
+            false => locked(&self.shelves.returned).pop(),
+        };
+        if let Some(lease) = idle {
             return Ok(Bytes::of(lease));
         }
-        let home = Arc::downgrade(&self.0);
-        Ok(Bytes::owned(Lease { buffer: Buffer::zeroed(self.0.bytes)?, home }))
+        let home = Arc::downgrade(&self.shelves);
+        Ok(Bytes::owned(Lease { buffer: Buffer::zeroed(self.bytes)?, home }))
     }
 }
 
 impl Shelves {
-    fn idle(&self) -> Option<Arc<Lease>> {
-        if self.bytes > SMALL {
-            // What was returned last is most likely still in a cache.
-            return open(&self.returned).pop();
-        }
-        let mut ready = open(&self.ready.0);
+    fn ready(&self) -> Option<Arc<Lease>> {
+        let mut ready = locked(&self.ready.0);
         if ready.is_empty() {
-            std::mem::swap(&mut *ready, &mut *open(&self.returned));
+            std::mem::swap(&mut *ready, &mut *locked(&self.returned));
         }
         ready.pop()
     }
@@ -67,16 +77,15 @@ impl Shelves {
         if !self.home.is_here() {
             return;
         }
-        let most = if self.bytes <= SMALL { KEPT_SMALL } else { KEPT };
-        let mut returned = open(&self.returned);
-        if returned.len() < most {
+        let mut returned = locked(&self.returned);
+        if returned.len() < self.most {
             returned.push(lease);
         }
     }
 }
 
-fn open(shelf: &Mutex<Vec<Arc<Lease>>>) -> MutexGuard<'_, Vec<Arc<Lease>>> {
-    shelf.lock().unwrap_or_else(PoisonError::into_inner)
+fn locked<T>(list: &Mutex<T>) -> MutexGuard<'_, T> {
+    list.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 struct Lease {
@@ -153,5 +162,91 @@ impl Bytes {
 impl fmt::Debug for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} bytes", self.range.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SIZES: [usize; 4] = [1, SMALL, SMALL + 1, 100_000];
+
+    fn address(bytes: &Bytes) -> usize {
+        bytes.as_slice().as_ptr() as usize
+    }
+
+    #[test]
+    fn a_buffer_that_nobody_holds_is_used_again_whole() {
+        for size in SIZES {
+            let pool = Pool::new(size);
+            let first = pool.take().unwrap();
+            let place = address(&first);
+            drop(first.first(0));
+            let again = pool.take().unwrap();
+            assert_eq!((address(&again), again.as_slice().len()), (place, size));
+        }
+    }
+
+    #[test]
+    fn a_buffer_that_somebody_holds_is_left_alone() {
+        for size in SIZES {
+            let pool = Pool::new(size);
+            let mut bytes = pool.take().unwrap();
+            bytes.as_mut_slice().unwrap().fill(7);
+            let (place, clone, cut) = (address(&bytes), bytes.clone(), bytes.cut(0..1));
+            drop(bytes);
+            for held in [clone, cut] {
+                let mut other = pool.take().unwrap();
+                assert_ne!(address(&other), place);
+                other.as_mut_slice().unwrap().fill(8);
+                assert!(held.as_slice().iter().all(|byte| *byte == 7));
+            }
+            let idle = [pool.take().unwrap(), pool.take().unwrap()];
+            assert!(idle.iter().any(|bytes| address(bytes) == place), "the last holder gives it back");
+        }
+    }
+
+    #[test]
+    fn buffers_outlive_their_pool_and_end_with_their_holder() {
+        for size in SIZES {
+            let pool = Pool::new(size);
+            let (idle, mut held) = (pool.take().unwrap(), pool.take().unwrap());
+            drop(idle);
+            let shelves = Arc::downgrade(&pool.shelves);
+            drop(pool);
+            assert!(shelves.upgrade().is_none(), "no buffer keeps its pool");
+            held.as_mut_slice().unwrap().fill(7);
+            assert!(held.as_slice().iter().all(|byte| *byte == 7));
+            let lease = held.lease.as_ref().map(Arc::downgrade).unwrap();
+            drop(held);
+            assert!(lease.upgrade().is_none());
+        }
+    }
+
+    #[test]
+    fn no_buffer_is_held_twice_whoever_takes_and_returns() {
+        for size in SIZES {
+            let pool = Pool::new(size);
+            let (sender, held) = std::sync::mpsc::sync_channel::<(u8, Bytes)>(20);
+            std::thread::scope(|scope| {
+                for taker in 0..2 {
+                    let (pool, sender) = (&pool, sender.clone());
+                    scope.spawn(move || {
+                        for mark in 0..2000u32 {
+                            let (mark, mut bytes) = ((mark as u8) << 1 | taker, pool.take().unwrap());
+                            bytes.as_mut_slice().unwrap().fill(mark);
+                            sender.send((mark, bytes)).unwrap();
+                        }
+                    });
+                }
+                drop(sender);
+                for (mark, bytes) in held {
+                    assert!(bytes.as_slice().iter().all(|byte| *byte == mark));
+                }
+            });
+            let shelves = &pool.shelves;
+            let idle = locked(&shelves.returned).len() + locked(&shelves.ready.0).len();
+            assert!(idle <= 20 + 2 * 2 + 1, "{idle} buffers for 25 that were held at a time");
+        }
     }
 }

@@ -199,7 +199,7 @@ struct GeneratorPull<F, I> {
 
 impl<F, I> GeneratorPull<F, I> {
     /// Compares what came with the length that was promised.
-    fn keeps_to_length(&self, came: bool) -> Result<()> {
+    fn check_length(&self, came: bool) -> Result<()> {
         let found = match self.length {
             Length::Exact(len) if !came && self.position < len => self.position.to_string(),
             Length::Exact(len) if came && self.position >= len => "more".into(),
@@ -218,9 +218,12 @@ where
 
     fn pull(&mut self) -> Result<Option<T>> {
         self.run.stop.check()?;
+        if matches!(self.state, Phase::Ended) {
+            return Ok(None);
+        }
         let (epoch, position, state) = (self.run.epoch, self.position, &mut self.state);
         let mut item = None;
-        // Written in place: to hand an item up from call to call costs more than to make a small one.
+        // Written in place, as moves cost: see `caught`.
         let made = caught("generator", position, || {
             if let Phase::Waiting(factory) = state {
                 *state = Phase::Running(factory(epoch, position));
@@ -230,7 +233,7 @@ where
             }
             Ok(())
         });
-        let made = made.and_then(|()| self.keeps_to_length(item.is_some()));
+        let made = made.and_then(|()| self.check_length(item.is_some()));
         if made.is_err() || item.is_none() {
             self.state = Phase::Ended;
             return made.map(|()| None);
@@ -247,6 +250,32 @@ where
                 Ok(passed)
             }
             _ => pull_past(self, n),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plumbing::{Settings, Threads};
+
+    #[test]
+    fn after_what_ended_it_there_is_nothing() {
+        let fewer = Dataset::from_generator_at(5, |_, from| from..3);
+        let more = Dataset::from_generator_at(3, |_, from| from..5);
+        let factory = Dataset::from_generator_at(5, |_, from| if from == 0 { panic!("no") } else { 0..5 });
+        let item = Dataset::from_generator(|_| (0..).inspect(|n| assert!(*n < 3)));
+        let whole = Dataset::from_generator_at(3, |_, from| from..3);
+        for (stream, errors) in [(fewer, 1), (more, 1), (factory, 1), (item, 1), (whole, 0)] {
+            let settings = Settings { threads: Threads::None, ..Settings::default() };
+            let mut pull = stream.upstream().open(&Run::new(0, settings)).unwrap();
+            let mut failed = 0;
+            while let Some(outcome) = pull.pull().transpose() {
+                failed += u32::from(outcome.is_err());
+                assert!(failed <= errors, "{stream:?}");
+            }
+            assert_eq!(failed, errors, "{stream:?}");
+            assert!(matches!((pull.pull(), pull.skip(2)), (Ok(None), Ok(0))), "{stream:?}");
         }
     }
 }

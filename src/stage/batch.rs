@@ -24,7 +24,7 @@ const LINK: usize = 2;
 const SPLIT_BYTES: u64 = 8 << 20;
 
 /// Small batches are gathered in bursts of at most this many, and of at most so many bytes together: asking a source to
-/// confirm them costs 1.5 us for two files. Shared by 32 that is 6 % of the smallest batch's cost, and beside 256 KiB 3 % of the copy's.
+/// confirm them costs 1.5 us for two files. Shared by 32 that is 6 % of the smallest batch's cost, and beside 256 KiB at most as much.
 const BURST: u64 = 32;
 const BURST_BYTES: u64 = 256 << 10;
 
@@ -60,7 +60,7 @@ impl Dataset {
     /// Each row is copied once, from the file or memory straight into its batch. A batch's memory is its own: it stays as it is for
     /// as long as it is held, and is used again afterwards.
     ///
-    /// **Order:** kept · **Holds:** three batches, up to 34 small ones of files, or two a worker · **Threads:** one, or the
+    /// **Order:** kept · **Holds:** three batches, up to 34 small ones of files, or two a worker and four · **Threads:** one, or the
     /// [`workers`](Stream::workers); one more while shuffled rows have to be waited for
     ///
     /// # Examples

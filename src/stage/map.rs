@@ -107,7 +107,7 @@ impl<T: Send + 'static> Stream<T> {
 
     /// As [`map`](Stream::map), on `workers` threads at once; 0 takes the stream's [`workers`](Stream::workers).
     ///
-    /// **Order:** kept · **Holds:** two items a worker · **Threads:** the workers
+    /// **Order:** kept · **Holds:** two items a worker and four · **Threads:** the workers
     ///
     /// # Examples
     /// ```
@@ -128,7 +128,7 @@ impl<T: Send + 'static> Stream<T> {
 
     /// As [`try_map`](Stream::try_map), on `workers` threads at once; 0 takes the stream's [`workers`](Stream::workers).
     ///
-    /// **Order:** kept · **Holds:** two items a worker · **Threads:** the workers
+    /// **Order:** kept · **Holds:** two items a worker and four · **Threads:** the workers
     ///
     /// # Examples
     /// ```
@@ -155,7 +155,7 @@ impl<T: Send + 'static> Stream<T> {
     /// As [`map_seeded`](Stream::map_seeded), on `workers` threads at once; 0 takes the stream's
     /// [`workers`](Stream::workers).
     ///
-    /// **Order:** kept · **Holds:** two items a worker · **Threads:** the workers
+    /// **Order:** kept · **Holds:** two items a worker and four · **Threads:** the workers
     ///
     /// # Examples
     /// ```

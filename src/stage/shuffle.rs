@@ -84,6 +84,7 @@ impl<T: Send + 'static> Stage for ShuffleStage<T> {
 struct ShufflePull<T> {
     upstream: Option<Running<T>>,
     items: usize,
+    /// Between pulls at least one place is free: the next item takes the place of the one that is given out.
     buffer: Vec<T>,
     broken: Option<Error>,
     random: RandomStream,
@@ -110,7 +111,6 @@ impl<T: Send> Pull for ShufflePull<T> {
     type Item = T;
 
     fn pull(&mut self) -> Result<Option<T>> {
-        // The buffer is full up to one place; the next item takes the place of the one that is given out.
         let mut last = None;
         while last.is_none() {
             let Some(item) = self.next()? else { break };

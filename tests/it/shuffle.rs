@@ -1,6 +1,6 @@
 //! `shuffle_buffer` on a stream: items in an order shuffled through a buffer.
 
-use gristmill::{Dataset, Length};
+use gristmill::{Dataset, Length, RandomStream, Threads};
 
 use crate::common::*;
 
@@ -71,6 +71,49 @@ fn an_upstream_error_passes_at_once_and_what_ends_the_stream_comes_last() {
     let mut seen = everywhere(&with_panic(9).shuffle_buffer(4, 2));
     assert_eq!(seen.pop(), Some(Err(panicked(9))));
     assert_eq!(sorted(seen.into_iter().map(Result::unwrap).collect()), (0..9).collect::<Vec<_>>());
+}
+
+/// The rule on lists: outcomes, of which the last may end the stream, through a buffer of so many items.
+fn rule(upstream: Vec<Result<u64, String>>, ends: Option<String>, buffer: usize) -> Vec<Result<u64, String>> {
+    let mut random = RandomStream::new(5, "shuffle_buffer", 0, 0);
+    let (mut upstream, mut held, mut seen) = (upstream.into_iter(), Vec::new(), Vec::new());
+    loop {
+        while held.len() < buffer
+            && let Some(outcome) = upstream.next()
+        {
+            match outcome {
+                Ok(item) => held.push(item),
+                Err(error) => seen.push(Err(error)),
+            }
+        }
+        if held.is_empty() {
+            seen.extend(ends.map(Err));
+            return seen;
+        }
+        seen.push(Ok(held.swap_remove(random.below(held.len() as u64) as usize)));
+    }
+}
+
+#[test]
+fn it_is_the_rule_on_lists() {
+    for buffer in 1..10 {
+        for n in 0..9 {
+            let whole = (0..n).map(Ok).collect();
+            assert_eq!(outcomes(&numbers(n).shuffle_buffer(buffer, 5)), rule(whole, None, buffer));
+            let cut = (0..n).map(Ok).collect();
+            let stream = with_panic(n).shuffle_buffer(buffer, 5).threads(Threads::None);
+            assert_eq!(outcomes(&stream), rule(cut, Some(panicked(n)), buffer), "{n} items, buffer {buffer}");
+            for at in 0..n {
+                let items = (0..n).map(|i| if i == at { Err(bad(i)) } else { Ok(i) }).collect();
+                let stream = with_error(n, at).shuffle_buffer(buffer, 5).threads(Threads::None);
+                assert_eq!(
+                    outcomes(&stream),
+                    rule(items, None, buffer),
+                    "{n} items, {at} bad, buffer {buffer}"
+                );
+            }
+        }
+    }
 }
 
 #[test]
