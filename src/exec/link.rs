@@ -211,7 +211,9 @@ impl<T> Carrier<T> {
             return true;
         }
         hand.awaited = false;
-        let burst = std::mem::take(&mut hand.items);
+        // The next burst is likely as large.
+        let room = Vec::with_capacity(hand.items.len());
+        let burst = std::mem::replace(&mut hand.items, room);
         // Sending may wait for the consumer, who may be about to look into the hand.
         drop(hand);
         self.sender.send(Message::Burst(burst)).is_ok()

@@ -111,17 +111,14 @@ impl<T: Send> Pull for ShufflePull<T> {
     type Item = T;
 
     fn pull(&mut self) -> Result<Option<T>> {
-        let mut last = None;
-        while last.is_none() {
-            let Some(item) = self.next()? else { break };
-            if self.buffer.len() + 1 < self.items {
-                let bytes = (size_of::<T>() * 2 * self.buffer.len()) as u64;
-                self.buffer.try_reserve(1).map_err(|_| Error::no_memory("the shuffle buffer", bytes))?;
-                self.buffer.push(item);
-            } else {
-                last = Some(item);
-            }
+        while self.buffer.len() + 1 < self.items
+            && let Some(item) = self.next()?
+        {
+            let bytes = (size_of::<T>() * 2 * self.buffer.len()) as u64;
+            self.buffer.try_reserve(1).map_err(|_| Error::no_memory("the shuffle buffer", bytes))?;
+            self.buffer.push(item);
         }
+        let last = self.next()?;
         let items = self.buffer.len() + usize::from(last.is_some());
         if items == 0 {
             return self.broken.take().map_or(Ok(None), Err);
