@@ -8,7 +8,7 @@
 use std::sync::{Arc, PoisonError};
 
 use super::spawn;
-use super::sync::{JoinHandle, Mutex, Receiver, Sender, bounded};
+use super::sync::{JoinHandle, Mutex, Receiver, SLACK, Sender, bounded};
 use crate::error::{Error, Result, caught};
 use crate::plumbing::{Pull, Running, Stop, pull_past};
 
@@ -33,11 +33,9 @@ where
     })
 }
 
-/// Items that are being worked on or lie ready, at most: one of each for every worker, and some more, since a consumer that has to share
-/// a core with a worker takes them late. Two workers on two cores did the work of 1.80 without those, of 1.96 with them, and of 1.97
-/// with nothing between.
+/// Items that are being worked on or lie ready, at most.
 pub(crate) fn in_flight(workers: usize) -> usize {
-    2 * workers.max(1) + 4
+    2 * workers.max(1) + SLACK
 }
 
 type Work<T, U> = dyn Fn(T, u64) -> Result<U> + Send + Sync;
